@@ -1,0 +1,141 @@
+"""Hosts and GPUs by name: the shipped ``hardware.toml``, the user's own files over it, or one file with one host.
+
+Rows of user files are checked by ``hardware_rows`` first; shipped rows are known to be good by the tests and go to the
+domain without loading pydantic.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kvplan.catalog.files import CatalogFile, Table, catalog_files, parse, read_file
+from kvplan.catalog.hardware_domain import LINK_CLASSES_GB_PER_S, Row, best_of, gpu_of, host_of, link_named
+from kvplan.domain.host import Gpu, Host
+from kvplan.errors import CatalogError, UnknownName, did_you_mean
+from kvplan.units import shorten
+
+__all__ = [
+    "LINK_CLASSES_GB_PER_S",
+    "HostListing",
+    "host_table",
+    "link_named",
+    "list_hosts",
+    "load_gpu",
+    "load_host",
+]
+
+_FILE = "hardware.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class HostListing:
+    """One line of ``kvplan host list``."""
+
+    host: Host
+    aliases: tuple[str, ...]
+    file: str
+
+
+def host_table(extra: Sequence[str] = ()) -> Table:
+    """All host rows: names, aliases, raw tables."""
+    return Table("hosts", catalog_files(_FILE, extra))
+
+
+def load_host(name: str, extra: Sequence[str] = ()) -> Host:
+    """A host by name or alias in any case, or from a TOML file with one host table."""
+    if "/" in name or os.sep in name or name.endswith(".toml"):
+        return _host_of_file(name, extra)
+    files = catalog_files(_FILE, extra)
+    hosts = Table("hosts", files)
+    found = hosts.find(name)
+    if found is not None:
+        return _host(found, *hosts.row(found), Table("gpus", files))
+    if os.path.isfile(name):
+        return _host_of_file(name, extra)
+    raise UnknownName.of("host", name, [*hosts.names(), *hosts.aliases()], listing="kvplan host list")
+
+
+def list_hosts(extra: Sequence[str] = ()) -> list[HostListing]:
+    """Every host of the catalog in file order."""
+    files = catalog_files(_FILE, extra)
+    hosts, gpus = Table("hosts", files), Table("gpus", files)
+    listings = []
+    for name in hosts.names():
+        row, file = hosts.row(name)
+        listings.append(HostListing(_host(name, row, file, gpus), tuple(row.get("aliases", ())), file.path))
+    return listings
+
+
+def load_gpu(name: str, extra: Sequence[str] = ()) -> Gpu:
+    """A GPU by name or alias. One that shares the host's memory has no bytes of its own: they are 0 here."""
+    gpus = Table("gpus", catalog_files(_FILE, extra))
+    found = gpus.find(name)
+    if found is None:
+        raise UnknownName.of("GPU", name, [*gpus.names(), *gpus.aliases()], listing="kvplan host list")
+    row, file = _gpu_row(found, gpus)
+    return gpu_of(found, row, file.path, pool_gib=0.0 if row.get("unified") else None)
+
+
+def _host_of_file(path: str, extra: Sequence[str]) -> Host:
+    """The one host of a user's file: a ``[hosts.name]`` table, or a flat one with ``name = ...``."""
+    file = read_file(path)
+    tables = parse(file)
+    shipped = catalog_files(_FILE, extra)
+    if isinstance(tables.get("hosts"), dict):
+        hosts = Table("hosts", [file])
+        if len(hosts.names()) != 1:
+            raise CatalogError(f"must hold one host table (it holds {len(hosts.names())})", where=file.path)
+        name = hosts.names()[0]
+        return _host(name, *hosts.row(name), Table("gpus", [*shipped, file]))
+    if not tables:
+        raise CatalogError("holds no host table", where=file.path)
+    name = tables.get("name", os.path.splitext(os.path.basename(path))[0])
+    if not isinstance(name, str):
+        raise CatalogError(f"name must be text (it is {shorten(repr(name))})", where=file.path)
+    flat = {key: value for key, value in tables.items() if key != "name"}
+    return _host(name, flat, file, Table("gpus", shipped))
+
+
+def _host(name: str, row: Row, file: CatalogFile, gpus: Table) -> Host:
+    where = f"{file.path} [hosts.{shorten(name)}]"
+    if not file.shipped:
+        from kvplan.catalog.hardware_rows import checked_row
+
+        row = checked_row("hosts", row, where)
+    if "gpu" not in row:
+        return host_of(name, row, None, file.path, unified=False)
+    gpu_name, gpu_row, gpu_file = _gpu_of_host(name, row, file, gpus, where)
+    unified = bool(gpu_row.get("unified")) or row.get("link") == "unified"
+    pool_gib = best_of(row.get("dram_gib")) if unified else None
+    if unified and pool_gib is None:
+        raise CatalogError("dram_gib is missing (with unified memory it is the GPU's memory too)", where=where)
+    if unified and row.get("link", "unified") != "unified":
+        raise CatalogError(f"link can't be {row['link']}: this GPU shares the host's memory", where=where)
+    if not unified and "hbm_gib" not in gpu_row:
+        raise CatalogError("its GPU has no hbm_gib", where=where, help='for unified memory write link = "unified"')
+    gpu = gpu_of(gpu_name, gpu_row, gpu_file.path, pool_gib)
+    return host_of(name, row, gpu, file.path, unified=unified)
+
+
+def _gpu_of_host(name: str, row: Row, file: CatalogFile, gpus: Table, where: str) -> tuple[str, Row, CatalogFile]:
+    """The row of the host's GPU: written inside the host's own table, or named."""
+    named = row["gpu"]
+    if isinstance(named, dict):
+        return f"GPU of {name}", named, file
+    found = gpus.find(named)
+    if found is None:
+        guesses = did_you_mean(named, [*gpus.names(), *gpus.aliases()])
+        help_text = f"did you mean {' or '.join(guesses)}?" if guesses else None
+        raise CatalogError(f"gpu: the catalog has none named {shorten(named)!r}", where=where, help=help_text)
+    return found, *_gpu_row(found, gpus)
+
+
+def _gpu_row(name: str, gpus: Table) -> tuple[Row, CatalogFile]:
+    row, file = gpus.row(name)
+    if file.shipped:
+        return row, file
+    from kvplan.catalog.hardware_rows import checked_row
+
+    return checked_row("gpus", row, f"{file.path} [gpus.{shorten(name)}]"), file

@@ -1,0 +1,27 @@
+"""CPU cores that read KV or weights out of host memory."""
+
+from __future__ import annotations
+
+from kvplan.core.shapes import HostRates
+
+
+def cpu_read_bytes_per_s(host: HostRates, cores: float) -> float:
+    """What so many cores read together: cores x rate of one, until the DRAM share of CPU attention is reached.
+
+    Source: ScoutAttention (36 cores, about 100 GB/s), MagicPIG and KTransformers (64 threads at the DRAM limit).
+    """
+    return min(cores * host.core_bytes_per_s, host.cpu_dram_fraction * host.dram_bytes_per_s)
+
+
+def cores_for(host: HostRates, bytes_per_s: float) -> float:
+    """Cores that read at a rate, before any DRAM limit."""
+    return bytes_per_s / host.core_bytes_per_s
+
+
+def numa_rate_fraction(nodes: float, nodes_in_use: float, remote_gain: float) -> float:
+    """Share of a machine's DRAM rate that work on ``nodes_in_use`` of its nodes can draw.
+
+    A further socket adds ``remote_gain`` of its own rate (KTransformers: the second of two gives 1.4x, not 2x).
+    """
+    local = min(nodes, nodes_in_use)
+    return (local + remote_gain * (nodes - local)) / nodes

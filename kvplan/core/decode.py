@@ -1,0 +1,105 @@
+"""Time of one decode step."""
+
+from __future__ import annotations
+
+from kvplan.core.cpu import cpu_read_bytes_per_s
+from kvplan.core.placement import sequences_per_replica
+from kvplan.core.shapes import Placement, Plan, Step
+from kvplan.core.weights import weight_read_bytes
+
+
+def cores_left(plan: Plan) -> float:
+    """Cores that attention can have: all, less engines, index look-ups and whatever else runs, for all tenants."""
+    lookup = plan.charges.lookup_cores_per_gpu * plan.traffic.gpus
+    taken = plan.limits.tenants * (plan.limits.engine_cores + lookup) + plan.limits.other_cores
+    return max((plan.host.cpu_cores - taken) / plan.limits.tenants, 0.25)
+
+
+def step_link_bytes(plan: Plan, placed: Placement, context_tokens: float, sequences: float) -> float:
+    """KV bytes that cross one GPU's link in a step: fetched shares and tokens, and whatever spilled."""
+    charges = plan.charges
+    tokens = min(charges.link_tokens, context_tokens) * placed.token_bytes
+    return sequences * (charges.link_fraction * placed.growing_bytes + tokens) + placed.kv_spilled_bytes
+
+
+def step_cpu_bytes(plan: Plan, placed: Placement, context_tokens: float, sequences: float) -> float:
+    """KV bytes that the CPU reads in a step for one GPU's part of the model."""
+    charges = plan.charges
+    tokens = min(charges.cpu_tokens, context_tokens) * placed.token_bytes
+    return sequences * (charges.cpu_fraction * placed.growing_bytes + tokens)
+
+
+def step_read_bytes(plan: Plan, placed: Placement, context_tokens: float, sequences: float) -> float:
+    """KV bytes that attention reads in HBM in a step."""
+    charges = plan.charges
+    tokens = min(charges.read_tokens, context_tokens) * placed.token_bytes
+    one = charges.read_fraction * placed.growing_bytes + tokens + placed.bounded_read_bytes
+    return sequences * one
+
+
+def collective_s(plan: Plan, sequences: float) -> float:
+    """Time of a step's all-reduces: latency of each, and the bytes at the GPU-to-GPU rate."""
+    model = plan.model
+    if model.all_reduces == 0.0:
+        return 0.0
+    transfer = sequences * model.all_reduce_bytes_per_token / plan.gpu.peer_bytes_per_s
+    return model.all_reduces * plan.gpu.all_reduce_s + transfer
+
+
+def side_s(plan: Plan, link_bytes: float, cpu_bytes: float) -> float:
+    """What the slower of link and CPU needs for a step's bytes; 0 where neither is asked for any."""
+    host = plan.host
+    tenants = plan.limits.tenants
+    link = 0.0
+    if link_bytes > 0.0:
+        link = link_bytes / (host.link_bytes_per_s * plan.charges.link_rate_fraction / tenants)
+    cpu = 0.0
+    if cpu_bytes > 0.0:
+        rate = min(cpu_read_bytes_per_s(host, cores_left(plan)), host.cpu_dram_fraction * host.dram_bytes_per_s / tenants)
+        cpu = cpu_bytes * plan.traffic.gpus / rate
+    return max(link, cpu)
+
+
+def gpu_s(plan: Plan, weight_bytes: float, kv_bytes: float, sequences: float) -> float:
+    """What the GPU itself needs: weights, then attention, each by the slower of memory and arithmetic.
+
+    With pipeline stages a token waits for every stage's weights in turn.
+    """
+    arithmetic = 2.0 * plan.model.active_elements * sequences / plan.gpu.decode_flops
+    weights = max(weight_bytes / plan.gpu.weight_bytes_per_s, arithmetic) * plan.model.stages
+    return weights + kv_bytes / (plan.gpu.kv_bytes_per_s * plan.charges.kv_rate_fraction)
+
+
+def attention_arithmetic_s(plan: Plan, placed: Placement, context_tokens: float, sequences: float) -> float:
+    """Lower bound of attention's time by its arithmetic: what matters for MLA, whose heads share one latent."""
+    share = plan.charges.read_fraction
+    if placed.growing_bytes > 0.0:
+        share += min(plan.charges.read_tokens, context_tokens) * placed.token_bytes / placed.growing_bytes
+    pairs = sequences * context_tokens * min(share, 1.0)
+    return pairs * plan.model.attention_flops_per_pair / plan.gpu.decode_flops
+
+
+def decode_step(plan: Plan, placed: Placement, context_tokens: float, users: float) -> Step:
+    """One decode step at full length: overheads + max(GPU, link or CPU) + the part that does not overlap.
+
+    T = t0 + layers x t_sync + all-reduces + max(gpu, side) + serial x min(gpu, side).
+    Source: the per-family step equations of FlexGen, RetroInfer, ScoutAttention, MagicPIG and NEO in one form.
+    """
+    sequences = sequences_per_replica(plan, users)
+    read = weight_read_bytes(plan.model, sequences)
+    spilled = read * placed.weights_spilled_bytes / plan.model.weight_bytes
+    on_cpu = spilled * plan.charges.spilled_weights_on_cpu
+    link_kv = step_link_bytes(plan, placed, context_tokens, sequences)
+    cpu_kv = step_cpu_bytes(plan, placed, context_tokens, sequences)
+    kv_read = step_read_bytes(plan, placed, context_tokens, sequences)
+    side = side_s(plan, link_kv + (spilled - on_cpu), cpu_kv + on_cpu)
+    memory_bound = gpu_s(plan, read - spilled, kv_read, sequences)
+    arithmetic = gpu_s(plan, read - spilled, 0.0, sequences)
+    gpu = max(memory_bound, arithmetic + attention_arithmetic_s(plan, placed, context_tokens, sequences))
+    overhead = plan.gpu.step_overhead_s + plan.model.layers * plan.charges.sync_s_per_layer * plan.model.stages
+    overhead += collective_s(plan, sequences)
+    itl = overhead + max(gpu, side) + plan.charges.serial_fraction * min(gpu, side)
+    collective = sequences * plan.model.all_reduce_bytes_per_token * plan.gpu.peer_over_link
+    return Step(
+        read - spilled, kv_read, link_kv, spilled - on_cpu, cpu_kv, on_cpu, collective, gpu, side, overhead, itl
+    )

@@ -1,0 +1,71 @@
+"""What a plan asks of the four budgets, line by line, at the pace of the ITL objective."""
+
+from __future__ import annotations
+
+from kvplan.core.cpu import cores_for
+from kvplan.core.kv_cache import growing_bytes
+from kvplan.core.placement import overhead_bytes, sequences_per_replica
+from kvplan.core.shapes import Demand, Placement, Plan, Step
+
+
+def requests_per_s(plan: Plan, sequences: float) -> float:
+    """Requests that one replica finishes and starts at the ITL objective; 0 where output lengths are not known."""
+    if plan.traffic.output_tokens == 0.0:
+        return 0.0
+    return sequences / (plan.traffic.output_tokens * plan.limits.itl_s)
+
+
+def request_link_bytes_per_s(plan: Plan, context_tokens: float, sequences: float) -> float:
+    """Link traffic of starting requests on one GPU: reloaded prefixes, or the new prompt's KV on its way to DRAM."""
+    prompt = context_tokens * plan.traffic.prompt_fraction
+    hit = plan.traffic.hit_fraction
+    reloaded = plan.charges.reuse * growing_bytes(plan.kv, prompt * hit)
+    written = min(plan.charges.dram_fraction + plan.charges.reuse, 1.0) * growing_bytes(plan.kv, prompt * (1.0 - hit))
+    return requests_per_s(plan, sequences) * (reloaded + written)
+
+
+def reuse_dram_bytes(plan: Plan, context_tokens: float) -> float:
+    """Host memory of idle sessions and of the shared prefix, one GPU's part; every rank keeps its own KV."""
+    sessions = plan.traffic.idle_sessions * growing_bytes(plan.kv, context_tokens)
+    shared = growing_bytes(plan.kv, min(plan.traffic.shared_prefix_tokens, context_tokens))
+    return plan.charges.reuse * (sessions + shared)
+
+
+def dram_kv_bytes(plan: Plan, placed: Placement, users: float) -> float:
+    """Host memory of the KV of decoding sequences, over all GPUs of the deployment."""
+    gpus_per_replica = plan.traffic.gpus / plan.traffic.replicas
+    offloaded = users * gpus_per_replica * plan.charges.dram_fraction * placed.growing_bytes
+    return offloaded + placed.kv_spilled_bytes * plan.traffic.gpus
+
+
+def demand(plan: Plan, placed: Placement, step: Step, context_tokens: float, users: float) -> Demand:
+    """Every part of every budget. Tenants like this one multiply what is shared: DRAM, link, cores."""
+    limits = plan.limits
+    traffic = plan.traffic
+    sequences = sequences_per_replica(plan, users)
+    pace = limits.tenants / limits.itl_s
+    request = request_link_bytes_per_s(plan, context_tokens, sequences) * limits.tenants
+    cpu_rate = (step.cpu_kv_bytes + step.cpu_weight_bytes) * traffic.gpus * pace
+    copies = (step.link_kv_bytes + step.link_weight_bytes) * pace + request
+    link_share = plan.charges.link_rate_fraction
+    return Demand(
+        plan.model.weight_bytes - placed.weights_spilled_bytes,
+        placed.hbm_kv_bytes,
+        overhead_bytes(plan),
+        dram_kv_bytes(plan, placed, users) * limits.tenants,
+        placed.weights_spilled_bytes * traffic.gpus * limits.tenants,
+        reuse_dram_bytes(plan, context_tokens) * traffic.gpus / traffic.replicas * limits.tenants,
+        limits.engine_dram_bytes * limits.tenants,
+        limits.other_dram_bytes,
+        copies * traffic.gpus,
+        cpu_rate / plan.host.cpu_dram_fraction,
+        step.link_kv_bytes * pace / link_share,
+        step.link_weight_bytes * pace / link_share,
+        request / link_share,
+        step.collective_bytes * pace,
+        limits.other_link_bytes_per_s,
+        limits.engine_cores * limits.tenants,
+        plan.charges.lookup_cores_per_gpu * traffic.gpus * limits.tenants,
+        cores_for(plan.host, cpu_rate),
+        limits.other_cores,
+    )

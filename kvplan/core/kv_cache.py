@@ -1,0 +1,60 @@
+"""KV bytes of one sequence on one GPU."""
+
+from __future__ import annotations
+
+import math
+
+from kvplan.core.shapes import KvGrowth, KvGrowths
+
+
+def whole_blocks(tokens: float, block_tokens: float) -> float:
+    """Tokens rounded up to whole blocks."""
+    return math.ceil(tokens / block_tokens) * block_tokens
+
+
+def growing_bytes(kv: KvGrowths, tokens: float) -> float:
+    """Bytes of the layers that keep every token: bytes per token x tokens in whole blocks, summed over kinds."""
+    total = 0.0
+    for growth in kv:
+        if growth.window_tokens == 0.0:
+            total += growth.bytes_per_token * whole_blocks(tokens, growth.block_tokens)
+    return total
+
+
+def growing_bytes_per_token(kv: KvGrowths) -> float:
+    """What one more token costs once every window is full."""
+    total = 0.0
+    for growth in kv:
+        if growth.window_tokens == 0.0:
+            total += growth.bytes_per_token
+    return total
+
+
+def reserved_tokens(growth: KvGrowth, tokens: float) -> float:
+    """Tokens that a windowed layer reserves: the window and what is in flight, at most the sequence, whole blocks."""
+    return whole_blocks(min(growth.window_tokens + growth.reserve_tokens, tokens), growth.block_tokens)
+
+
+def bounded_bytes(kv: KvGrowths, tokens: float) -> float:
+    """Bytes of windows (as reserved) and of states: what stops growing."""
+    total = 0.0
+    for growth in kv:
+        total += growth.bytes_per_sequence
+        if growth.window_tokens > 0.0:
+            total += growth.bytes_per_token * reserved_tokens(growth, tokens)
+    return total
+
+
+def bounded_read_bytes(kv: KvGrowths, tokens: float) -> float:
+    """Bytes of windows and states that one decode step reads."""
+    total = 0.0
+    for growth in kv:
+        total += growth.bytes_per_sequence
+        if growth.window_tokens > 0.0:
+            total += growth.bytes_per_token * min(growth.window_tokens, tokens)
+    return total
+
+
+def sequence_bytes(kv: KvGrowths, tokens: float) -> float:
+    """All KV of one sequence of so many tokens, as reserved."""
+    return growing_bytes(kv, tokens) + bounded_bytes(kv, tokens)

@@ -1,0 +1,61 @@
+"""Where the bytes lie: HBM first, and what a strategy may spill goes to host memory."""
+
+from __future__ import annotations
+
+from kvplan.core.kv_cache import bounded_bytes, bounded_read_bytes, growing_bytes, growing_bytes_per_token
+from kvplan.core.shapes import Placement, Plan
+
+
+def overhead_bytes(plan: Plan) -> float:
+    """HBM that neither weights nor KV use: activations, runtime, captured graphs."""
+    return plan.limits.activation_bytes + plan.limits.runtime_bytes + plan.limits.graph_bytes
+
+
+def sequences_per_replica(plan: Plan, users: float) -> float:
+    """Sequences on the fullest replica."""
+    replicas = plan.traffic.replicas
+    return float((users + replicas - 1.0) // replicas)
+
+
+def resident_kv_bytes(plan: Plan, context_tokens: float, sequences: float) -> float:
+    """KV (or index and cache of it) that the strategy keeps in HBM; a shared prefix is there once.
+
+    Growing bytes x resident share + whole tokens + windows and states, for every sequence.
+    """
+    charges = plan.charges
+    growing = growing_bytes(plan.kv, context_tokens)
+    token_bytes = growing_bytes_per_token(plan.kv)
+    kept_tokens = min(charges.resident_tokens, context_tokens)
+    one = charges.resident_fraction * growing + kept_tokens * token_bytes + bounded_bytes(plan.kv, context_tokens)
+    shared_tokens = min(plan.traffic.shared_prefix_tokens, context_tokens)
+    shared = charges.resident_fraction * growing_bytes(plan.kv, shared_tokens)
+    return sequences * one - max(sequences - 1.0, 0.0) * min(shared, one)
+
+
+def place(plan: Plan, context_tokens: float, users: float) -> Placement:
+    """Bytes on one GPU for so many users of such a context, and what spills.
+
+    Weights spill before KV does, each only where the strategy allows it.
+    """
+    sequences = sequences_per_replica(plan, users)
+    kv = resident_kv_bytes(plan, context_tokens, sequences)
+    growing = growing_bytes(plan.kv, context_tokens)
+    excess = max(overhead_bytes(plan) + plan.model.weight_bytes + kv - plan.limits.hbm_bytes, 0.0)
+    weights_spilled = min(excess, plan.model.weight_bytes) * plan.charges.spills_weights
+    excess -= weights_spilled
+    spillable = min(sequences * growing * plan.charges.resident_fraction, kv)
+    kv_spilled = 0.0
+    if plan.charges.spills_kv > 0.0 and excess > 0.0:
+        # two layers' worth of the streamed KV is in HBM at any time: one in use, one arriving
+        buffered = 1.0 - min(2.0 / plan.model.layers, 0.5)
+        kv_spilled = min(excess / buffered, spillable)
+        kv -= kv_spilled * buffered
+    return Placement(
+        growing,
+        growing_bytes_per_token(plan.kv),
+        bounded_bytes(plan.kv, context_tokens),
+        bounded_read_bytes(plan.kv, context_tokens),
+        kv,
+        weights_spilled,
+        kv_spilled,
+    )

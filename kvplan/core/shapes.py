@@ -1,0 +1,232 @@
+"""The records that cross into the core. All floats, all SI; 0.0 means "none" where a field says so."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class KvGrowth(NamedTuple):
+    """How the KV of one kind of layer grows with a sequence, on one GPU, all layers of that kind together."""
+
+    bytes_per_token: float
+    window_tokens: float
+    """Tokens kept at most; 0: no window, the cache grows with the sequence."""
+    reserve_tokens: float
+    """Tokens that the engine reserves beyond the window: those in flight, and the block that straddles its edge."""
+    block_tokens: float
+    """The cache is allocated in whole blocks of so many tokens; 1: no rounding."""
+    bytes_per_sequence: float
+    """State that a sequence holds whatever its length."""
+
+
+KvGrowths = tuple[KvGrowth, KvGrowth, KvGrowth, KvGrowth]
+"""Always four, filled up with zeros, so that the compiled core has one signature for every model."""
+
+
+class ModelWork(NamedTuple):
+    """The model's share on one GPU of the replica."""
+
+    layers: float
+    weight_bytes: float
+    """Everything stored: what the GPU must hold."""
+    dense_read_bytes: float
+    """Read for every step whatever the batch: all but the embedding table and the routed experts."""
+    expert_bytes: float
+    """Routed experts; a step reads those that its tokens choose."""
+    experts: float
+    experts_per_token: float
+    active_elements: float
+    """Weight elements that one token multiplies with."""
+    attention_flops_per_pair: float
+    """Operations for one query token against one cached token, over the layers that keep every token."""
+    all_reduce_bytes_per_token: float
+    """Activations that tensor parallelism sums across GPUs for one token, all layers; 0 with one GPU."""
+    all_reduces: float
+    """All-reduce calls in a step; 0 with one GPU."""
+    stages: float
+    """Pipeline stages that a token passes one after the other."""
+
+
+class Charges(NamedTuple):
+    """What one strategy asks of the four budgets: shares of a sequence's growing KV bytes, and whole tokens."""
+
+    resident_fraction: float
+    """HBM bytes kept for every byte of KV (the KV itself, or an index and a cache of it)."""
+    resident_tokens: float
+    """... and whole tokens kept in HBM beside that: sinks, recent window, selected set."""
+    read_fraction: float
+    """HBM bytes that attention reads in a step for every byte of KV."""
+    read_tokens: float
+    link_fraction: float
+    """Bytes over the link in a step for every byte of KV."""
+    link_tokens: float
+    cpu_fraction: float
+    """Bytes that CPU cores read in a step for every byte of KV."""
+    cpu_tokens: float
+    dram_fraction: float
+    """Host memory for every byte of KV, index and alignment included."""
+    lookup_cores_per_gpu: float
+    """Cores that look up and update the index, whatever the batch."""
+    sync_s_per_layer: float
+    serial_fraction: float
+    """Share of the shorter of (GPU, link or CPU) that the longer does not hide: 0 overlaps all, 1 adds up."""
+    link_rate_fraction: float
+    """Link rate at this strategy's transfer size, as a share of large copies."""
+    spills_kv: float
+    """1: KV that does not fit in HBM lives in DRAM and crosses the link every step."""
+    spills_weights: float
+    """1: weights that do not fit in HBM live in DRAM."""
+    spilled_weights_on_cpu: float
+    """1: CPU cores multiply the spilled weights where they are; 0: they cross the link every step."""
+    reuse: float
+    """1: idle sessions and shared prefixes are kept in DRAM and reloaded."""
+    prefill_factor: float
+    """Prefill time relative to plain attention."""
+    kv_rate_fraction: float
+    """Attention's read rate with this KV format relative to a 16-bit cache."""
+
+
+class GpuRates(NamedTuple):
+    """What one GPU reaches (not its data sheet)."""
+
+    weight_bytes_per_s: float
+    kv_bytes_per_s: float
+    decode_flops: float
+    prefill_flops: float
+    step_overhead_s: float
+    all_reduce_s: float
+    """Latency of one all-reduce."""
+    peer_bytes_per_s: float
+    """Between GPUs, per direction; over the host link where there is no other."""
+    peer_over_link: float
+    """1: GPU-to-GPU traffic crosses the host link."""
+
+
+class HostRates(NamedTuple):
+    """What the host reaches, whole machine unless said otherwise."""
+
+    link_bytes_per_s: float
+    """One GPU, large copies, its share of a common uplink."""
+    dram_bytes_per_s: float
+    cpu_cores: float
+    core_bytes_per_s: float
+    """What one core reads while it attends or multiplies."""
+    cpu_dram_fraction: float
+    """Share of the DRAM rate that CPU attention reaches with all its cores."""
+
+
+class Limits(NamedTuple):
+    """What there is, and what else takes its part."""
+
+    hbm_bytes: float
+    """Per GPU, what the engine may use."""
+    dram_bytes: float
+    itl_s: float
+    ttft_s: float
+    """0: no objective."""
+    activation_bytes: float
+    runtime_bytes: float
+    graph_bytes: float
+    engine_dram_bytes: float
+    """Host memory of the engine's processes, one deployment."""
+    engine_cores: float
+    other_dram_bytes: float
+    other_cores: float
+    other_link_bytes_per_s: float
+    tenants: float
+
+
+class Traffic(NamedTuple):
+    """The requests behind the sequences."""
+
+    gpus: float
+    """All GPUs of the deployment."""
+    replicas: float
+    prompt_fraction: float
+    """Share of the context that is prompt."""
+    output_tokens: float
+    """0: not known, so no request rate follows from the number of users."""
+    hit_fraction: float
+    shared_prefix_tokens: float
+    idle_sessions: float
+    reload_fixed_s: float
+
+
+class Plan(NamedTuple):
+    """One strategy on one host at one end of the uncertainty."""
+
+    kv: KvGrowths
+    model: ModelWork
+    charges: Charges
+    gpu: GpuRates
+    host: HostRates
+    limits: Limits
+    traffic: Traffic
+
+
+class Placement(NamedTuple):
+    """Where the bytes of one replica lie on one GPU, with so many sequences of such a length."""
+
+    growing_bytes: float
+    """Growing KV of one sequence, as if all of it were on the GPU."""
+    token_bytes: float
+    """Growing KV of one more token."""
+    bounded_bytes: float
+    """Windows and states of one sequence, reserved."""
+    bounded_read_bytes: float
+    hbm_kv_bytes: float
+    weights_spilled_bytes: float
+    kv_spilled_bytes: float
+
+
+class Step(NamedTuple):
+    """One decode step on one GPU."""
+
+    weight_read_bytes: float
+    kv_read_bytes: float
+    link_kv_bytes: float
+    link_weight_bytes: float
+    cpu_kv_bytes: float
+    cpu_weight_bytes: float
+    collective_bytes: float
+    gpu_s: float
+    side_s: float
+    """What the link or the CPU needs for the step."""
+    overhead_s: float
+    itl_s: float
+
+
+class Demand(NamedTuple):
+    """What the deployment asks of every budget, part by part. HBM and link are per GPU, the rest per host."""
+
+    hbm_weight_bytes: float
+    hbm_kv_bytes: float
+    hbm_overhead_bytes: float
+    dram_kv_bytes: float
+    dram_weight_bytes: float
+    dram_reuse_bytes: float
+    dram_engine_bytes: float
+    dram_other_bytes: float
+    dram_copy_bytes_per_s: float
+    dram_cpu_bytes_per_s: float
+    link_kv_bytes_per_s: float
+    link_weight_bytes_per_s: float
+    link_reload_bytes_per_s: float
+    link_collective_bytes_per_s: float
+    link_other_bytes_per_s: float
+    engine_cores: float
+    lookup_cores: float
+    attention_cores: float
+    other_cores: float
+
+
+class Loads(NamedTuple):
+    """Demand over limit for every budget and objective; above 1.0 does not fit. 0.0 where nothing is asked."""
+
+    hbm: float
+    dram_capacity: float
+    dram_bandwidth: float
+    link: float
+    cpu_cores: float
+    itl: float
+    ttft: float

@@ -1,0 +1,66 @@
+"""One deployment: a model on a host under an engine, with the settings that change its memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kvplan.domain.host import Host
+from kvplan.domain.model import Model
+from kvplan.domain.workload import Neighbours, Objectives, Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How many GPUs share one model and how: tp x pp GPUs hold one replica, dp replicas side by side."""
+
+    tp: int = 1
+    pp: int = 1
+    dp: int = 1
+    ep: int = 1
+    dcp: int = 1
+
+    @property
+    def gpus(self) -> int:
+        return self.tp * self.pp * self.dp
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """Engine flags that change memory. None means that the engine's own default holds."""
+
+    weights: str | None = None
+    """A name of weight_scheme.SCHEMES; None = as the checkpoint stores them."""
+    kv_cache_dtype: str | None = None
+    gpu_memory_utilization: float | None = None
+    mem_fraction_static: float | None = None
+    max_model_len: int | None = None
+    max_num_batched_tokens: int | None = None
+    max_num_seqs: int | None = None
+    block_size: int | None = None
+    enforce_eager: bool = False
+    kv_offloading_bytes: float | None = None
+    cpu_offload_bytes: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EngineChoice:
+    """An engine by name and version, both resolved."""
+
+    name: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """Everything that one assessment needs."""
+
+    model: Model
+    host: Host
+    """Already reduced to the GPUs in use (``--gpus``) and with the user's overrides applied."""
+    gpus_installed: int
+    engine: EngineChoice
+    layout: Layout
+    settings: EngineSettings
+    workload: Workload
+    objectives: Objectives = field(default_factory=Objectives)
+    neighbours: Neighbours = field(default_factory=Neighbours)

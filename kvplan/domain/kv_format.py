@@ -1,0 +1,28 @@
+"""How one element of the KV cache is stored.
+
+A format is bytes per element plus bytes per head vector (scales that are stored once for each token and head).
+Sources: vLLM ``kv_cache_interface.py`` (page sizes), llama.cpp ``ggml-common.h`` (block formats).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class KvFormat:
+    """One storage format of K and V."""
+
+    name: str
+    element_bytes: float
+    vector_bytes: float = 0.0
+    """Bytes for each key or value vector of one token and head: per-token-head scales."""
+    step_rate_fraction: float = 1.0
+    """Decode attention rate relative to a 16-bit cache of the same number of bytes."""
+
+    def bytes_of(self, elements: int, vectors: int) -> float:
+        """Bytes of ``vectors`` head vectors that hold ``elements`` numbers together."""
+        return elements * self.element_bytes + vectors * self.vector_bytes
+
+
+NATIVE_16_BIT = KvFormat("bf16", 2.0)

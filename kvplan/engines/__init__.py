@@ -1,0 +1,51 @@
+"""Serving engines: how each splits a GPU's memory, which KV formats it has kernels for, and how it is started.
+
+One file an engine, found by its folder. A file defines ``ENGINE``, an object of ``interface.Engine``. Versions are
+inputs: the same flags give another pool after a default changed.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+
+from kvplan.domain.deployment import EngineChoice
+from kvplan.domain.host import Host
+from kvplan.engines.interface import Engine
+from kvplan.errors import InputError, UnknownName
+
+_NOT_ENGINES = {"interface", "versions"}
+
+
+@cache
+def all_engines() -> dict[str, Engine]:
+    """Every engine of this folder by name."""
+    names = sorted(info.name for info in iter_modules(__path__) if info.name not in _NOT_ENGINES)
+    engines = [import_module(f"{__name__}.{name}").ENGINE for name in names]
+    return {engine.name: engine for engine in engines}
+
+
+def find_engine(name: str) -> Engine:
+    """An engine by name or alias."""
+    for engine in all_engines().values():
+        if name.lower() == engine.name or name.lower() in engine.aliases:
+            return engine
+    known = [alias for engine in all_engines().values() for alias in (engine.name, *engine.aliases)]
+    raise UnknownName.of("engine", name, known, listing="known: " + ", ".join(all_engines()))
+
+
+def natural_engine(host: Host) -> str:
+    """What people run on such a host: vLLM on NVIDIA and AMD GPUs, llama.cpp on Apple and CPU-only machines."""
+    if host.gpu is not None and host.gpu.vendor.lower() in {"nvidia", "amd"}:
+        return "vllm"
+    return "llama.cpp"
+
+
+def choose_engine(text: str | None, host: Host) -> EngineChoice:
+    """``NAME[@VERSION]`` -> an engine and a version; without a version the newest that is modelled."""
+    name, _, version = (text or natural_engine(host)).partition("@")
+    engine = find_engine(name)
+    if text is not None and "@" in text and not version:
+        raise InputError(f"--engine {text!r} names no version after the @")
+    return EngineChoice(engine.name, engine.resolve_version(version) if version else engine.newest_version)

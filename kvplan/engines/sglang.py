@@ -1,0 +1,98 @@
+"""SGLang: weights and KV take a static share of the memory that was free before loading.
+
+Source: SGLang kv_cache_configurator.py; 4 start-up logs print both sides (0.8790 to 0.8801 for a default of 0.88).
+"""
+
+from __future__ import annotations
+
+from kvplan.domain.deployment import Deployment
+from kvplan.domain.host import Gpu
+from kvplan.domain.interval import Interval
+from kvplan.domain.kv_format import KvFormat
+from kvplan.engines.interface import KvKernel, MemoryPolicy, Term, given
+from kvplan.engines.versions import within
+from kvplan.units import GIB, gib, to_gib
+
+_SOURCE = "SGLang server_args.py, defaults of mem_fraction_static; start-up logs of H100, H200 and 24 GB cards"
+_STORAGE = "SGLang pool_configurator.py"
+
+
+class Sglang:
+    """``python -m sglang.launch_server``."""
+
+    name = "sglang"
+    aliases: tuple[str, ...] = ()
+    newest_version = "0.5.23"
+    settings_flags = {"kv_cache_dtype": "--kv-cache-dtype", "mem_fraction_static": "--mem-fraction-static"}
+
+    def resolve_version(self, version: str) -> str:
+        return within(version, engine="SGLang", oldest="0.4", newest=self.newest_version)
+
+    def memory_policy(self, deployment: Deployment, weight_bytes: float) -> MemoryPolicy:
+        workers = deployment.layout.gpus
+        nothing = "comes out of the share that is not static"
+        return MemoryPolicy(
+            budget=_budget(deployment),
+            activation=Term(Interval.exact(0.0), nothing, _SOURCE),
+            runtime=Term(Interval.exact(0.0), nothing, _SOURCE),
+            graphs=Term(Interval.exact(0.0), nothing, _SOURCE),
+            block_tokens=1,
+            window_reserve_tokens=int(_chunk_tokens(deployment)),
+            engine_dram=Term(
+                Interval(gib(1.5), gib(3), gib(8)).scaled(workers),
+                f"3 GiB x {workers} worker processes",
+                "class estimate: resident host memory of a scheduler process",
+            ),
+            engine_cores=2.0 + workers,
+            engine_cores_source="class estimate: tokenizer, detokenizer, one scheduler for each GPU",
+        )
+
+    def kv_kernels(self, gpu: Gpu) -> dict[str, KvKernel]:
+        kernels: dict[str, KvKernel] = {}
+        nvidia = {"ampere", "ada", "hopper", "blackwell_dc", "blackwell_rtx"}
+        if gpu.kernel_class in nvidia | {"cdna3", "cdna4"}:
+            kernels["fp8"] = KvKernel(KvFormat("fp8_e4m3", 1.0), "fp8_e4m3", _STORAGE)
+        if gpu.kernel_class in nvidia:
+            kernels["int8"] = KvKernel(KvFormat("int8", 1.0, vector_bytes=4.0), "int8", _STORAGE)
+        if gpu.kernel_class == "blackwell_dc":
+            kernels["nvfp4"] = KvKernel(KvFormat("fp4_e2m1", 0.5625), "fp4_e2m1", _STORAGE + ", experimental")
+        return kernels
+
+    def command(self, deployment: Deployment, extra_flags: tuple[str, ...]) -> str:
+        model = deployment.model.hub_id or deployment.model.name
+        layout = deployment.layout
+        parts = ["python -m sglang.launch_server", f"--model-path {model}"]
+        parts.append(f"--context-length {deployment.workload.context_tokens}")
+        parts += [f"--tp {layout.tp}"] if layout.tp > 1 else []
+        parts += [f"--dp {layout.dp}"] if layout.dp > 1 else []
+        if deployment.settings.mem_fraction_static is not None:
+            parts.append(f"--mem-fraction-static {deployment.settings.mem_fraction_static:g}")
+        return " ".join([*parts, *extra_flags])
+
+
+def _chunk_tokens(deployment: Deployment) -> float:
+    """Default chunked prefill by card: 2048 below 35 GB, 4096 below 60, 8192 below 160, else 16384."""
+    total = to_gib(deployment.host.gpu.hbm_bytes.best) if deployment.host.gpu else 0.0
+    sizes = ((35, 2048.0), (60, 4096.0), (160, 8192.0))
+    return next((tokens for ceiling, tokens in sizes if total < ceiling), 16384.0)
+
+
+def _budget(deployment: Deployment) -> Term:
+    gpu = deployment.host.gpu
+    assert gpu is not None  # assess refuses SGLang on a host without a GPU
+    total = gpu.hbm_bytes
+    layout = deployment.layout
+    reserved_gib = (512 + 1.5 * max(_chunk_tokens(deployment), 2048.0) + layout.tp * layout.pp / 8 * 1024) / 1024
+    if total.best > 60 * GIB:
+        reserved_gib = max(reserved_gib, 10.0)
+    default = (total.best - reserved_gib * GIB) / total.best
+    fraction = given(deployment.settings, "mem_fraction_static", round(default, 3))
+    context = Interval(gib(0.4), gib(0.8), gib(1.2)) if layout.tp == 1 else Interval(gib(1.5), gib(2.0), gib(2.8))
+    free = Interval(total.low - context.high, total.best - context.best, total.high - context.low)
+    reserve = deployment.host.display_reserve_bytes
+    return Term(
+        free.map(lambda value: (value - reserve) * fraction), f"{fraction:g} x memory free before loading", _SOURCE
+    )
+
+
+ENGINE = Sglang()

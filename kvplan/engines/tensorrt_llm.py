@@ -1,0 +1,75 @@
+"""TensorRT-LLM: the KV pool takes a fraction of what is free after weights and activations.
+
+Source: TensorRT-LLM docs, reference/memory and KvCacheConfig.free_gpu_memory_fraction (0.9).
+"""
+
+from __future__ import annotations
+
+from kvplan.domain.deployment import Deployment
+from kvplan.domain.host import Gpu
+from kvplan.domain.interval import Interval
+from kvplan.domain.kv_format import KvFormat
+from kvplan.engines.interface import KvKernel, MemoryPolicy, Term, given
+from kvplan.engines.versions import within
+from kvplan.units import gib
+
+_DOCS = "TensorRT-LLM docs: KvCacheConfig, memory reference, KV-cache support matrix"
+
+
+class TensorRtLlm:
+    """``trtllm-serve``."""
+
+    name = "tensorrt-llm"
+    aliases: tuple[str, ...] = ("trtllm", "trt-llm", "tensorrt_llm")
+    newest_version = "1.2"
+    settings_flags: dict[str, str] = {}
+
+    def resolve_version(self, version: str) -> str:
+        return within(version, engine="TensorRT-LLM", oldest="0.12", newest=self.newest_version)
+
+    def memory_policy(self, deployment: Deployment, weight_bytes: float) -> MemoryPolicy:
+        gpu = deployment.host.gpu
+        assert gpu is not None  # assess refuses TensorRT-LLM on a host without a GPU
+        workers = deployment.layout.gpus
+        activation = Interval(gib(0.5), gib(1.5), gib(4.0))
+        runtime = Interval(gib(0.5), gib(1.0), gib(3.5))
+        fraction = given(deployment.settings, "gpu_memory_utilization", 0.9)
+        taken = weight_bytes + activation.best + runtime.best
+        total = gpu.hbm_bytes.map(lambda value: value - deployment.host.display_reserve_bytes)
+        budget = total.map(lambda value: value - (1.0 - fraction) * max(value - taken, 0.0))
+        class_estimate = "class estimate: aiconfigurator memory model and TensorRT-LLM logs"
+        return MemoryPolicy(
+            budget=Term(budget, f"all but {1 - fraction:.2g} of what is free after weights and activations", _DOCS),
+            activation=Term(activation, "engine activations", class_estimate),
+            runtime=Term(runtime, "contexts and communication buffers", class_estimate),
+            graphs=Term(Interval.exact(0.0), "part of the runtime", class_estimate),
+            block_tokens=32,
+            window_reserve_tokens=32,
+            engine_dram=Term(
+                Interval(gib(1.5), gib(3), gib(8)).scaled(workers), f"3 GiB x {workers} processes", class_estimate
+            ),
+            engine_cores=2.0 + workers,
+            engine_cores_source="class estimate: server, executor, one process for each GPU",
+            warnings=("not calibrated: TensorRT-LLM's activation and runtime memory are class estimates",),
+        )
+
+    def kv_kernels(self, gpu: Gpu) -> dict[str, KvKernel]:
+        kernels: dict[str, KvKernel] = {}
+        if gpu.kernel_class in {"ampere", "ada", "hopper", "blackwell_dc", "blackwell_rtx"}:
+            kernels["fp8"] = KvKernel(KvFormat("fp8", 1.0), "fp8", _DOCS)
+            kernels["int8"] = KvKernel(KvFormat("int8", 1.0), "int8", _DOCS + " (legacy)")
+        if gpu.kernel_class == "blackwell_dc":
+            kernels["nvfp4"] = KvKernel(KvFormat("nvfp4", 0.5625), "nvfp4", _DOCS)
+        if gpu.kernel_class == "blackwell_rtx":
+            kernels["nvfp4"] = KvKernel(KvFormat("nvfp4", 0.5625), "nvfp4", _DOCS, verified=False)
+        return kernels
+
+    def command(self, deployment: Deployment, extra_flags: tuple[str, ...]) -> str:
+        model = deployment.model.hub_id or deployment.model.name
+        parts = [f"trtllm-serve {model}", f"--max_seq_len {deployment.workload.context_tokens}"]
+        if deployment.layout.tp > 1:
+            parts.append(f"--tp_size {deployment.layout.tp}")
+        return " ".join([*parts, *extra_flags])
+
+
+ENGINE = TensorRtLlm()

@@ -1,0 +1,190 @@
+"""vLLM, 0.6 to 0.33, on GPUs.
+
+KV pool = total x utilization - weights - activation peak - non-torch memory [- CUDA-graph estimate].
+Constants by version come from start-up logs that print every term (153 rows; the identity closes within 0.03 GiB).
+"""
+
+from __future__ import annotations
+
+from kvplan.core.activations import ForwardShape, activation_bytes
+from kvplan.domain.deployment import Deployment
+from kvplan.domain.host import Gpu
+from kvplan.domain.interval import Interval
+from kvplan.domain.kv_format import KvFormat
+from kvplan.engines.interface import KvKernel, MemoryPolicy, Term, given
+from kvplan.engines.versions import release, within
+from kvplan.units import GIB, gib
+
+_LOGS = "vLLM start-up logs, 0.6 to 0.33 (llm-d-planner DEBUG runs on H100, issues and public repositories)"
+_FLASHINFER = {"turing", "ampere", "ada", "hopper", "blackwell_dc", "blackwell_rtx"}
+_TRITON = _FLASHINFER | {"cdna3", "cdna4"}
+_FP8 = KvFormat("fp8", 1.0)
+_INT8 = KvFormat("int8_per_token_head", 1.0, vector_bytes=4.0)
+_INT4 = KvFormat("int4_per_token_head", 0.5, vector_bytes=4.0, step_rate_fraction=0.75)
+_NVFP4 = KvFormat("nvfp4", 0.5625, step_rate_fraction=0.85)
+_PAGES = "vLLM kv_cache_interface.py page sizes; attention backend support matrix"
+
+
+class Vllm:
+    """``vllm serve``."""
+
+    name = "vllm"
+    aliases: tuple[str, ...] = ()
+    newest_version = "0.33"
+    settings_flags = {
+        "kv_cache_dtype": "--kv-cache-dtype",
+        "gpu_memory_utilization": "--gpu-memory-utilization",
+        "max_num_batched_tokens": "--max-num-batched-tokens",
+        "max_num_seqs": "--max-num-seqs",
+        "block_size": "--block-size",
+    }
+
+    def resolve_version(self, version: str) -> str:
+        return within(version, engine="vLLM", oldest="0.6", newest=self.newest_version)
+
+    def memory_policy(self, deployment: Deployment, weight_bytes: float) -> MemoryPolicy:
+        version = release(deployment.engine.version)
+        settings = deployment.settings
+        gpu = _gpu(deployment)
+        tokens, sequences = default_batch(gpu, version)
+        batched_tokens = given(settings, "max_num_batched_tokens", tokens)
+        max_sequences = given(settings, "max_num_seqs", sequences)
+        utilization = given(settings, "gpu_memory_utilization", 0.92 if version >= (0, 21) else 0.90)
+        block_tokens = int(given(settings, "block_size", 16))
+        workers = deployment.layout.gpus
+        return MemoryPolicy(
+            budget=_budget(deployment, utilization),
+            activation=_activation(deployment, version, batched_tokens, max_sequences),
+            runtime=_runtime(deployment, version),
+            graphs=_graphs(deployment, version),
+            block_tokens=block_tokens,
+            window_reserve_tokens=int(batched_tokens) - 1 + block_tokens,
+            engine_dram=Term(
+                Interval(gib(1.5), gib(3), gib(8)).scaled(workers),
+                f"3 GiB x {workers} worker processes",
+                "class estimate: resident host memory of a vLLM worker",
+            ),
+            engine_cores=2.0 + workers,
+            engine_cores_source="vLLM docs, CPU resources: API server + engine core + one worker for each GPU",
+            warnings=_warnings(deployment),
+        )
+
+    def kv_kernels(self, gpu: Gpu) -> dict[str, KvKernel]:
+        kind = gpu.kernel_class
+        kernels: dict[str, KvKernel] = {}
+        if kind in _FLASHINFER | {"cdna3", "cdna4", "xe2"}:
+            kernels["fp8"] = KvKernel(_FP8, "fp8", _PAGES)
+        if kind in _TRITON | {"volta", "cdna2"}:
+            kernels["int8"] = KvKernel(_INT8, "int8_per_token_head", _PAGES)
+        if kind in _TRITON:
+            kernels["int4"] = KvKernel(_INT4, "int4_per_token_head", _PAGES)
+        if kind == "blackwell_dc":
+            kernels["nvfp4"] = KvKernel(_NVFP4, "nvfp4", _PAGES)
+        if kind == "blackwell_rtx":
+            unsettled = "vLLM nvfp4 on SM120: a pull request; no confirmed run found"
+            kernels["nvfp4"] = KvKernel(_NVFP4, "nvfp4", unsettled, verified=False)
+        return kernels
+
+    def command(self, deployment: Deployment, extra_flags: tuple[str, ...]) -> str:
+        model = deployment.model.hub_id or deployment.model.name
+        layout, settings = deployment.layout, deployment.settings
+        parts = ["vllm serve", model, f"--max-model-len {deployment.workload.context_tokens}"]
+        sizes = (("tensor", layout.tp), ("pipeline", layout.pp), ("data", layout.dp))
+        parts += [f"--{kind}-parallel-size {count}" for kind, count in sizes if count > 1]
+        for field, flag in self.settings_flags.items():
+            value = getattr(settings, field)
+            if value is not None and not any(extra.startswith(flag) for extra in extra_flags):
+                parts.append(f"{flag} {value}")
+        parts += ["--enforce-eager"] if settings.enforce_eager else []
+        return " ".join([*parts, *extra_flags])
+
+
+def default_batch(gpu: Gpu, version: tuple[int, ...]) -> tuple[int, int]:
+    """(max_num_batched_tokens, max_num_seqs) of ``vllm serve``: larger on cards of 70 GiB and more, A100 excepted."""
+    large = gpu.hbm_bytes.best >= 70 * GIB and "a100" not in gpu.name.lower()
+    return (8192, 1024) if large and version >= (0, 8) else (2048, 256)
+
+
+def _gpu(deployment: Deployment) -> Gpu:
+    assert deployment.host.gpu is not None  # assess refuses vLLM on a host without a GPU
+    return deployment.host.gpu
+
+
+def _budget(deployment: Deployment, utilization: float) -> Term:
+    host = deployment.host
+    total = _gpu(deployment).hbm_bytes
+    formula = f"{utilization:g} x device memory"
+    usable = total.scaled(utilization)
+    if host.unified_memory:
+        ceiling = total.best * (host.gpu_share_fraction or 1.0) - host.os_reserve_bytes
+        usable = Interval(*(min(value, ceiling) for value in usable))
+        formula += ", less what the operating system keeps of the one pool"
+    if host.display_reserve_bytes:
+        usable = usable.map(lambda value: min(value, total.best - host.display_reserve_bytes))
+    return Term(usable, formula, "vLLM gpu_worker.py; default utilization 0.92 since 0.21, 0.90 before")
+
+
+def _activation(deployment: Deployment, version: tuple[int, ...], tokens: float, sequences: float) -> Term:
+    model, tp = deployment.model, deployment.layout.tp
+    logit_bytes, copies = (14.6, 5.0) if version >= (0, 17) else (38.1, 4.0)
+    experts = model.experts
+    workspace = experts is not None and version >= (0, 17) and model.dtype != "mxfp4"
+    shape = ForwardShape(
+        tokens,
+        sequences,
+        float(model.vocab_size),
+        float(model.hidden_size),
+        model.intermediate_size / tp,
+        logit_bytes,
+        copies,
+        float(experts.experts_per_token) if experts and workspace else 0.0,
+        experts.intermediate_size / tp if experts and workspace else 0.0,
+    )
+    best = activation_bytes(shape)
+    low, slack = best - gib(0.1), gib(0.15)
+    if version >= (0, 21):  # other runners hold fewer logits: an 8B model on 0.33 showed 1.3 GiB less than this form
+        low, slack = 0.25 * best, gib(0.3)
+    elif version < (0, 17):
+        low, slack = 0.35 * best, gib(0.4)
+    formula = f"max({logit_bytes} B x {sequences:g} sequences x vocabulary, layer of {tokens:g} tokens) + MoE workspace"
+    return Term(Interval(max(min(low, best), 0.0), best, best + slack), formula, _LOGS)
+
+
+def _runtime(deployment: Deployment, version: tuple[int, ...]) -> Term:
+    host, layout = deployment.host, deployment.layout
+    if host.unified_memory:
+        span, where = Interval(1.0, 3.0, 6.0), "unified memory"
+    elif layout.tp == 1:
+        span, where = (Interval(0.07, 0.25, 0.46), "one GPU") if version >= (0, 18) else (
+            Interval(0.02, 0.10, 0.28), "one GPU")  # fmt: skip
+    elif _gpu(deployment).peer_bytes_per_s is not None:
+        span, where = Interval(0.95, 2.1, 2.2) if version >= (0, 18) else Interval(0.5, 1.5, 2.1), "NVLink"
+    else:
+        span, where = Interval(0.1, 0.3, 0.6), "GPUs over PCIe"
+    slack = Interval(0.0, 0.03, 0.06)  # rope tables and allocator rounding
+    return Term(span.plus(slack).scaled(GIB), f"non-torch memory, {where}, and rope tables", _LOGS)
+
+
+def _graphs(deployment: Deployment, version: tuple[int, ...]) -> Term:
+    source = "0.29 + 0.017 x layers + 0.29 if MoE, GiB: estimates printed by vLLM 0.20 to 0.29 (p90 error 0.33)"
+    if deployment.settings.enforce_eager:
+        return Term(Interval.exact(0.0), "no graphs with --enforce-eager", source)
+    if version < (0, 21):
+        return Term(Interval.exact(0.0), "graphs live outside the budget before 0.21", source)
+    best = 0.29 + 0.017 * deployment.model.layers + (0.29 if deployment.model.experts else 0.0)
+    low = 0.0 if version >= (0, 28) else max(best - 0.33, 0.0)
+    return Term(Interval(low, best, best + 0.33).scaled(GIB), "CUDA-graph estimate", source)
+
+
+def _warnings(deployment: Deployment) -> tuple[str, ...]:
+    found = []
+    if _gpu(deployment).vendor.lower() != "nvidia":
+        found.append("not calibrated: vLLM's memory terms on this vendor rest on NVIDIA logs")
+    if deployment.host.unified_memory:
+        found.append("not calibrated: on unified memory other processes are counted, and logs scatter by gigabytes")
+    if deployment.model.weights.towers or deployment.model.tower_elements_unknown:
+        found.append("not calibrated: a vision tower's encoder cache and activations are not modelled")
+    return tuple(found)
+
+
+ENGINE = Vllm()

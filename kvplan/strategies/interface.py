@@ -1,0 +1,123 @@
+"""What a strategy tells kvplan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from kvplan.core.shapes import Charges, Placement
+from kvplan.domain.deployment import Deployment
+from kvplan.domain.interval import Interval
+from kvplan.engines.interface import KvKernel, MemoryPolicy
+
+Ends = tuple[Charges, Charges, Charges]
+"""Optimistic, best, pessimistic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What a strategy may look at to say what it costs here."""
+
+    deployment: Deployment
+    policy: MemoryPolicy
+    kernels: dict[str, KvKernel]
+
+
+@dataclass(frozen=True, slots=True)
+class Excuse:
+    """Why a strategy cannot be judged by its figures here: a value, not an exception."""
+
+    outcome: str
+    """``na``, ``no`` or ``unknown``."""
+    bound_by: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """Published loss in points of a benchmark. None where no score was found: unknown, not zero."""
+
+    low: float | None
+    high: float | None
+    on: str
+    source: str
+
+    def plus(self, other: Accuracy) -> Accuracy:
+        """Both losses together, as if they added up."""
+        parts = [part for part in (self, other) if part.high != 0.0]
+        low = None if self.low is None or other.low is None else self.low + other.low
+        high = None if self.high is None or other.high is None else self.high + other.high
+        on = " + ".join(part.on for part in parts) or self.on
+        return Accuracy(low, high, on, "; ".join(part.source for part in parts) or self.source)
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """An uncertain input of a strategy's formula."""
+
+    name: str
+    value: Interval
+    """Smallest, best and largest figure; the optimistic one is at whichever end costs less."""
+    unit: str
+    source: str
+
+
+class Strategy(Protocol):
+    """One strategy. Adding one is adding a file."""
+
+    id: str
+    title: str
+    order: int
+    kv_suffix: str | None
+    """The engine's KV kernel that it needs, or None for the checkpoint's own type."""
+    second_pool: bool
+    """It needs host memory apart from the GPU's."""
+    accuracy: Accuracy
+    formula: tuple[str, ...]
+    inputs: tuple[Input, ...]
+    evidence: tuple[str, ...]
+    stock: bool
+    """It is a feature of a stock engine, and not only of its authors' prototype."""
+
+    def charges(self, situation: Situation) -> Ends:
+        """What it costs, three times."""
+        ...
+
+    def flags(self, situation: Situation, placed: Placement) -> tuple[str, ...] | None:
+        """Flags that switch it on in this engine; None where the engine has no such feature."""
+        ...
+
+    def notes(self, situation: Situation) -> tuple[str, ...]:
+        """What a reader must know beside the figures."""
+        ...
+
+
+EXACT: Final = Accuracy(0.0, 0.0, "exact", "the cache holds the same numbers")
+
+RESIDENT: Final = Charges(
+    resident_fraction=1.0,
+    resident_tokens=0.0,
+    read_fraction=1.0,
+    read_tokens=0.0,
+    link_fraction=0.0,
+    link_tokens=0.0,
+    cpu_fraction=0.0,
+    cpu_tokens=0.0,
+    dram_fraction=0.0,
+    lookup_cores_per_gpu=0.0,
+    sync_s_per_layer=0.0,
+    serial_fraction=0.0,
+    link_rate_fraction=1.0,
+    spills_kv=0.0,
+    spills_weights=0.0,
+    spilled_weights_on_cpu=0.0,
+    reuse=0.0,
+    prefill_factor=1.0,
+    kv_rate_fraction=1.0,
+)
+"""All KV in GPU memory, in the checkpoint's own type: what every other row of charges is a change of."""
+
+
+def same(charges: Charges) -> Ends:
+    """Three equal rows, for a strategy with no uncertain input of its own."""
+    return charges, charges, charges

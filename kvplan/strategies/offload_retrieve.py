@@ -1,0 +1,93 @@
+"""KV in host memory; an index in HBM picks what matters for each step, and only that crosses the link.
+
+The constants are RetroInfer's (arXiv 2505.02922 v3, PVLDB): cluster index, 1.8 % retrieved, 5.4 % cached in HBM.
+"""
+
+from __future__ import annotations
+
+from kvplan.core.shapes import Charges, Placement
+from kvplan.domain.interval import Interval
+from kvplan.strategies.interface import RESIDENT, Accuracy, Ends, Input, Situation
+
+INDEX_FRACTION = 1 / 16
+"""Centroids and value sums: one for 16 tokens."""
+CACHE_FRACTION = 0.054
+"""Block cache in HBM: three times what is retrieved."""
+RETRIEVED_FRACTION = 0.018
+"""150 of 8192 clusters at 128k."""
+DRAM_FRACTION = 1.11
+LOOKUP_CORES_PER_GPU = 12.0
+"""24 threads of a hyper-threaded EPYC."""
+
+_HIT = Interval(0.79, 0.87, 0.94)
+_SYNC_S = Interval(0.0, 0.00005, 0.0004)
+_LINK_RATE = Interval(0.75, 0.95, 1.0)
+_STEADY_TOKENS = Interval(68.0, 580.0, 1092.0)
+_SERIAL = Interval(0.5, 1.0, 1.0)
+_PREFILL = Interval(1.03, 1.06, 1.10)
+
+
+class OffloadRetrieve:
+    """RetroInfer, ShadowKV, InfiniGen, PQCache and their kin."""
+
+    id = "offload-retrieve"
+    title = "KV in DRAM, an index fetches what matters"
+    order = 3
+    kv_suffix: str | None = None
+    second_pool = True
+    accuracy = Accuracy(0.66, 1.97, "RULER at 128k", "RetroInfer v3, four models (0.66, 0.73, 1.50, 1.97)")
+    formula = (
+        "HBM   = weights + overheads + users x (KV bytes x (1/16 index + 5.4 % cache) + steady tokens)",
+        "DRAM  = users x 1.11 x KV bytes",
+        "link  = users x 1.8 % of KV bytes x (1 - hit fraction), every step",
+        "cores = 12 for each GPU (24 threads): cluster look-up and cache update",
+        "T     = GPU step (index + 3 x retrieved bytes) + fetched bytes / link rate + layers x t_sync",
+    )
+    inputs = (
+        Input("hit fraction of the HBM cache", _HIT, "", "RetroInfer: 0.79 to 0.94 by task"),
+        Input("synchronization for each layer", _SYNC_S, "s", "RetroInfer kernels near 0; prototypes 0.12 to 0.6 ms"),
+        Input("link rate of gathered blocks", _LINK_RATE, "of large copies", "RetroInfer 120k row: 14 GB/s or more"),
+        Input("steady zone", _STEADY_TOKENS, "tokens", "RetroInfer: 4 sinks + 64 recent, up to 1024 more"),
+    )
+    evidence = (
+        "A100, Llama-3-8B-1M at 120k x 32: 386 tokens/s measured (251 to 486 predicted over the hit range)",
+        "HBM at the authors' largest batches: 75.8 to 79.8 GB predicted on an 80 GB card",
+        "at one or two sequences it is slower than full attention in HBM",
+    )
+    stock = False
+
+    def charges(self, situation: Situation) -> Ends:
+        layers = situation.deployment.model.layers
+        low = _charges(layers, _HIT.high, _SYNC_S.low, _LINK_RATE.high, _STEADY_TOKENS.low)
+        best = _charges(layers, _HIT.best, _SYNC_S.best, _LINK_RATE.best, _STEADY_TOKENS.best)
+        high = _charges(layers, _HIT.low, _SYNC_S.high, _LINK_RATE.low, _STEADY_TOKENS.high)
+        return (
+            low._replace(serial_fraction=_SERIAL.low, prefill_factor=_PREFILL.low),
+            best._replace(serial_fraction=_SERIAL.best, prefill_factor=_PREFILL.best),
+            high._replace(serial_fraction=_SERIAL.high, prefill_factor=_PREFILL.high),
+        )
+
+    def flags(self, situation: Situation, placed: Placement) -> tuple[str, ...] | None:
+        return None
+
+    def notes(self, situation: Situation) -> tuple[str, ...]:
+        return ("a prototype of its authors (RetroInfer), not a flag of stock engines; long reasoning loses first",)
+
+
+def _charges(layers: int, hit: float, sync_s: float, link_rate: float, steady_tokens: float) -> Charges:
+    """One row. An execution buffer of four times one layer's retrieved bytes is shared by all layers."""
+    buffer = 4.0 * RETRIEVED_FRACTION / layers
+    return RESIDENT._replace(
+        resident_fraction=INDEX_FRACTION + CACHE_FRACTION + buffer,
+        resident_tokens=steady_tokens,
+        read_fraction=INDEX_FRACTION + 3.0 * RETRIEVED_FRACTION,
+        read_tokens=steady_tokens,
+        link_fraction=RETRIEVED_FRACTION * (1.0 - hit),
+        dram_fraction=DRAM_FRACTION,
+        lookup_cores_per_gpu=LOOKUP_CORES_PER_GPU,
+        sync_s_per_layer=sync_s,
+        link_rate_fraction=link_rate,
+    )
+
+
+STRATEGIES = (OffloadRetrieve(),)

@@ -1,0 +1,75 @@
+"""Weights that do not fit in HBM live in host memory; KV stays on the GPU."""
+
+from __future__ import annotations
+
+import math
+
+from kvplan.core.shapes import Placement
+from kvplan.domain.interval import Interval
+from kvplan.strategies.interface import EXACT, RESIDENT, Ends, Input, Situation
+from kvplan.units import GB, GIB
+
+_SERIAL = Interval(0.3, 1.0, 1.0)
+_LINK_RATE = Interval(0.65, 0.85, 1.0)
+
+
+class WeightOffload:
+    """vLLM ``--cpu-offload-gb``, llama.cpp ``-ngl``."""
+
+    id = "weight-offload"
+    title = "some weights in DRAM"
+    order = 1
+    kv_suffix: str | None = None
+    second_pool = True
+    accuracy = EXACT
+    formula = (
+        "HBM   = what is left for weights after KV and overheads",
+        "link  = bytes of the other weights, every step (llama.cpp: its CPU multiplies them instead)",
+        "T     = GPU step on the resident weights + the other weights / link rate",
+    )
+    inputs = (
+        Input("part that does not overlap", _SERIAL, "of the shorter", "zero-copy reads run inside the GPU's kernels"),
+        Input("link rate of zero-copy reads", _LINK_RATE, "of large copies", "H100 kernel copies: 35 of 55 GB/s"),
+    )
+    evidence = ("FlexGen OPT-30B on T4: 7.14 tokens/s predicted, 7.32 measured",)
+    stock = True
+
+    def charges(self, situation: Situation) -> Ends:
+        on_cpu = 1.0 if situation.deployment.engine.name == "llama.cpp" else 0.0
+        low, best, high = (
+            RESIDENT._replace(
+                spills_weights=1.0, spilled_weights_on_cpu=on_cpu, serial_fraction=serial, link_rate_fraction=rate
+            )
+            for serial, rate in zip(_SERIAL, reversed(_LINK_RATE), strict=True)
+        )
+        return low, best, high
+
+    def flags(self, situation: Situation, placed: Placement) -> tuple[str, ...] | None:
+        deployment = situation.deployment
+        if deployment.engine.name == "vllm":
+            return (f"--cpu-offload-gb {math.ceil(placed.weights_spilled_bytes / GIB)}",)
+        if deployment.engine.name == "sglang":
+            return (f"--cpu-offload-gb {math.ceil(placed.weights_spilled_bytes / GB)}",)
+        if deployment.engine.name == "llama.cpp":
+            layers = deployment.model.layers
+            stored = sum(situation_weight_bytes(situation)) or 1.0
+            kept = math.floor(layers * max(0.0, 1.0 - placed.weights_spilled_bytes / stored))
+            return (f"-ngl {kept}",)
+        return None
+
+    def notes(self, situation: Situation) -> tuple[str, ...]:
+        return ()
+
+
+def situation_weight_bytes(situation: Situation) -> tuple[float, float]:
+    """(dense, routed-expert) weight bytes of one GPU, as the scheme in use stores them."""
+    from kvplan.domain.weight_scheme import SCHEMES
+
+    deployment = situation.deployment
+    scheme = SCHEMES[deployment.settings.weights or deployment.model.dtype]
+    dense, experts = scheme.bytes_of(deployment.model.weights)
+    gpus = deployment.layout.tp * deployment.layout.pp
+    return dense / gpus, experts / gpus
+
+
+STRATEGIES = (WeightOffload(),)
