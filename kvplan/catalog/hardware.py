@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from kvplan.catalog.files import CatalogFile, Table, catalog_files, parse, read_file
 from kvplan.catalog.hardware_domain import LINK_CLASSES_GB_PER_S, Row, best_of, gpu_of, host_of, link_named
 from kvplan.domain.host import Gpu, Host
-from kvplan.errors import CatalogError, UnknownName, did_you_mean
+from kvplan.errors import CatalogError, InputError, UnknownName, did_you_mean
 from kvplan.units import shorten
 
 __all__ = [
@@ -69,13 +69,15 @@ def list_hosts(extra: Sequence[str] = ()) -> list[HostListing]:
 
 
 def load_gpu(name: str, extra: Sequence[str] = ()) -> Gpu:
-    """A GPU by name or alias. One that shares the host's memory has no bytes of its own: they are 0 here."""
+    """A GPU by name or alias; one that shares its host's memory can't be loaded without the host."""
     gpus = Table("gpus", catalog_files(_FILE, extra))
     found = gpus.find(name)
     if found is None:
         raise UnknownName.of("GPU", name, [*gpus.names(), *gpus.aliases()], listing="kvplan host list")
     row, file = _gpu_row(found, gpus)
-    return gpu_of(found, row, file.path, pool_gib=0.0 if row.get("unified") else None)
+    if "hbm_gib" not in row:
+        raise InputError(f"{found} has no memory of its own: name a host that has it", help="kvplan host list")
+    return gpu_of(found, row, file.path, pool_gib=None)
 
 
 def _host_of_file(path: str, extra: Sequence[str]) -> Host:

@@ -45,6 +45,10 @@ class Config:
         """Whether the file itself has this key, be it ``null``."""
         return name in self._keys
 
+    def names(self) -> list[str]:
+        """All keys that the file itself has at this level."""
+        return list(self._keys)
+
     def get(self, *names: str) -> Any:
         """The first of ``names`` that has a value, unchecked; None where none has."""
         return self._find(names)[1]
@@ -122,10 +126,13 @@ class Config:
 
     def text(self) -> Config:
         """The language model's level: a nested object where there is one, else this level."""
-        thinker = self.section("thinker_config")
-        if thinker is not None:
-            return thinker.text()
-        return self.section(*_TEXT_SECTIONS) or self
+        level = self.section("thinker_config") or self
+        return level.section(*_TEXT_SECTIONS) or level
+
+    def typed(self, model_type: str) -> Config:
+        """The same keys under a model_type that stands elsewhere."""
+        keys = {**self._keys, "model_type": model_type}
+        return Config(keys, self.where, prefix=self._prefix, outer=self._outer, defaults=self._defaults)
 
     def missing(self, name: str) -> InputError:
         """The error for a key that has to be there."""
@@ -135,7 +142,7 @@ class Config:
 
     def wrong(self, name: str, value: object, must: str) -> InputError:
         """The error for a key whose value can't be used; ``must`` says what it has to be."""
-        return InputError(f"{self._prefix}{name} {must} (it is {_shown(value)})", where=self.where)
+        return InputError(f"{self._prefix}{name} {must} (it is {shown(value)})", where=self.where)
 
     def _find(self, names: tuple[str, ...]) -> tuple[str, Any]:
         for name in names:
@@ -166,10 +173,13 @@ class Config:
         return value
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
     """A value from outside for an error message: short, and never a deep structure."""
     if isinstance(value, Mapping):
         return "an object"
     if isinstance(value, (list, tuple)):
         return "a list" if value else "an empty list"
-    return shorten(repr(value))
+    try:
+        return shorten(repr(value))
+    except ValueError:  # Python refuses to print integers of more than 4300 digits
+        return "a number of thousands of digits"

@@ -43,11 +43,14 @@ class Dims(NamedTuple):
         return kv_layers.full(self.layers, self.kv_heads, self.head, self.head)
 
 
-def read_dims(config: Config, *, tied: bool = False) -> Dims:
-    """The common dimensions; ``tied`` is what a missing ``tie_word_embeddings`` means in this family."""
+def read_dims(config: Config, *, tied: bool = False, latent_head: int | None = None) -> Dims:
+    """The common dimensions; ``tied`` is what a missing ``tie_word_embeddings`` means in this family.
+
+    ``latent_head`` is the width of a query head of MLA, whose files state KV heads and a head_dim that mean nothing.
+    """
     heads = config.count("num_attention_heads", "n_head", "n_heads")
     hidden = config.count("hidden_size", "d_model", "n_embd")
-    kv_heads = config.count(*_KV_HEADS, default=heads)
+    kv_heads = 1 if latent_head else config.count(*_KV_HEADS, default=heads)
     if heads % kv_heads:
         raise InputError(
             f"{heads} attention heads can't share {kv_heads} KV heads evenly; one of the two is wrong",
@@ -58,7 +61,7 @@ def read_dims(config: Config, *, tied: bool = False) -> Dims:
         hidden=hidden,
         heads=heads,
         kv_heads=kv_heads,
-        head=head_width(config, hidden, heads),
+        head=latent_head or head_width(config, hidden, heads),
         vocab=config.count("vocab_size"),
         tied=config.flag("tie_word_embeddings", default=tied),
         max_context=max_context(config),
@@ -78,9 +81,9 @@ def head_width(config: Config, hidden: int, heads: int) -> int:
 
 
 def max_context(config: Config) -> int | None:
-    """The longest sequence: the smallest of the length keys, times the factor of linear, dynamic or YaRN scaling.
+    """The longest sequence: the smallest of the length keys, times the factor of linear or dynamic RoPE scaling.
 
-    YaRN files state either the native or the scaled length, so the original length times the factor decides.
+    YaRN files state either the native length or the scaled one, so theirs is at least original length times factor.
     """
     lengths = [config.count(name) for name in _LENGTHS if config.get(name) is not None]
     longest = min(lengths) if lengths else None
@@ -92,8 +95,10 @@ def max_context(config: Config) -> int | None:
         return longest
     if not 1 <= factor <= 2**20:
         raise scaling.wrong("factor", factor, "must be from 1 to 2^20")
-    original = scaling.optional_count("original_max_position_embeddings") if kind == "yarn" else None
-    return int((original or longest) * factor)
+    if kind == "yarn":
+        original = scaling.optional_count("original_max_position_embeddings") or longest
+        return max(longest, int(original * factor))
+    return int(longest * factor)
 
 
 class Moe(NamedTuple):

@@ -67,3 +67,15 @@ def slides_by_pattern(config: Config, layers: int, *, period: int, pattern_key: 
         return tuple(pattern[layer % len(pattern)] == "L" for layer in range(layers))
     every = config.count(*keys, default=period)
     return tuple((layer + 1) % every != 0 for layer in range(layers))
+
+
+def switched_window(config: Config, one: KvLayers, max_context: int | None) -> tuple[KvLayers, ...]:
+    """Qwen's windows: only with ``use_sliding_window``, and then in the layers from ``max_window_layers`` on.
+
+    Released Qwen models state a window and leave the switch off, so the window alone means nothing.
+    """
+    if not config.flag("use_sliding_window"):
+        return windowed((False,) * one.layers, None, one)
+    first = config.whole("max_window_layers", default=28)
+    slides = slides_by_type(config, one.layers) or tuple(layer >= first for layer in range(one.layers))
+    return windowed(slides, window(config.with_defaults(sliding_window=4096), max_context), one)

@@ -16,7 +16,7 @@ def prefill_s(plan: Plan, computed_tokens: float, cached_tokens: float) -> float
     model = plan.model
     matrices = 2.0 * model.active_elements * computed_tokens
     pairs = computed_tokens * (cached_tokens + computed_tokens / 2.0)
-    arithmetic = (matrices + pairs * model.attention_flops_per_pair) / plan.gpu.prefill_flops
+    arithmetic = (matrices + pairs * model.prefill_flops_per_pair) / plan.gpu.prefill_flops
     reading = weight_read_bytes(model, computed_tokens) / plan.gpu.weight_bytes_per_s
     collectives = 0.0
     if model.all_reduces > 0.0:

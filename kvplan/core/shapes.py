@@ -38,7 +38,9 @@ class ModelWork(NamedTuple):
     active_elements: float
     """Weight elements that one token multiplies with."""
     attention_flops_per_pair: float
-    """Operations for one query token against one cached token, over the layers that keep every token."""
+    """Operations for one decoding token against one cached token, over the layers that keep every token."""
+    prefill_flops_per_pair: float
+    """The same in prefill, where MLA works on keys and values instead of on its latent."""
     all_reduce_bytes_per_token: float
     """Activations that tensor parallelism sums across GPUs for one token, all layers; 0 with one GPU."""
     all_reduces: float

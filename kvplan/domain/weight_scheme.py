@@ -49,6 +49,7 @@ SCHEMES: dict[str, WeightScheme] = {
         WeightScheme("awq-int4", 4.15625, source="4 bits, group 128 with zeros: " + _MODELS_SECTION_5),
         WeightScheme("gptq-int4", 4.125, source="4 bits, symmetric group 128: " + _MODELS_SECTION_5),
         WeightScheme("int4-g32", 4.5, source="4 bits + 16-bit scale per 32: " + _MODELS_SECTION_5),
+        WeightScheme("int4-g32-experts", 4.5, experts_only=True, source="Kimi K2 Thinking: " + _MODELS_SECTION_5),
         WeightScheme("nvfp4", 4.5, source="e2m1 + fp8 scale per 16: " + _MODELS_SECTION_5),
         WeightScheme("mxfp4", 4.25, experts_only=True, source="e2m1 + 8-bit scale per 32: " + _MODELS_SECTION_5),
         WeightScheme("bnb-nf4", 4.127, source="NF4, double quantization: " + _MODELS_SECTION_5),

@@ -31,7 +31,7 @@ def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
 
 def imported_modules(source: str) -> set[str]:
     """Full names of every module that a file imports, wherever in the file it does."""
-    found = set()
+    found: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)

@@ -13,16 +13,34 @@ from types import ModuleType
 
 from kvplan.checkpoints.architecture import Architecture
 from kvplan.checkpoints.config import Config
-from kvplan.errors import UnknownArchitecture, did_you_mean
+from kvplan.errors import InputError, UnknownArchitecture
 from kvplan.units import shorten
 
 
-def read(config: Config, default_type: str | None = None) -> Architecture:
-    """The architecture by the config's own model_type, or by ``default_type`` where it names none."""
-    model_type = config.word("model_type") or default_type
-    if model_type is None:
+def read(config: Config) -> Architecture:
+    """The architecture of a config by its own model_type."""
+    model_type = config.word("model_type")
+    if not model_type:
         raise config.missing("model_type")
-    return find(model_type, config.where).read(config)  # type: ignore[no-any-return]
+    architecture: Architecture = find(model_type, config.where).read(config)
+    return architecture
+
+
+def read_text(config: Config, flat_type: str | None) -> Architecture:
+    """The language model inside a vision-language config, nested or flat.
+
+    A nested level is read by its own model_type; ``flat_type`` stands in where it has none, and where the file is
+    flat, so that the top level's model_type names the whole.
+    """
+    text = config.text()
+    if text.text() is not text:
+        raise InputError("a language model inside a language model", where=config.where)
+    own = text.word("model_type") if text is not config else None
+    model_type = own or flat_type
+    if model_type is None:
+        raise text.missing("model_type")
+    architecture: Architecture = find(model_type, config.where).read(text.typed(model_type))
+    return architecture
 
 
 def find(model_type: str, where: str) -> ModuleType:
@@ -34,12 +52,11 @@ def find(model_type: str, where: str) -> ModuleType:
             return family
     known = by_model_type()
     if model_type not in known:
-        guess = did_you_mean(model_type, known, limit=1)
         raise UnknownArchitecture(
             f"architecture {shorten(model_type)!r} is not known to kvplan: it does not know its KV layout yet, "
             "so its KV cache can't be judged",
             where=where,
-            help=(f"the nearest known one is {guess[0]}, " if guess else "") + "kvplan model list --families",
+            help="known families: kvplan model list --families",
         )
     return known[model_type]
 

@@ -1,0 +1,153 @@
+"""One deployment -> an Assessment: every figure of one plan, strategy by strategy, and the verdict.
+
+``numbers`` carries typed things into the core, ``judge`` puts one strategy through it, ``budgets`` reads the parts
+back, ``verdict`` decides. A package rather than one file because the four have nothing else in common.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kvplan.assess import numbers
+from kvplan.assess.judge import Frame, judge
+from kvplan.assess.topology import topology_excuse
+from kvplan.assess.verdict import decide
+from kvplan.core.kv_cache import growing_bytes_per_token
+from kvplan.domain.assessment import Assessment, GpuMemory, StrategyAssessment
+from kvplan.domain.deployment import Deployment
+from kvplan.domain.host import Gpu, Host
+from kvplan.domain.interval import Interval
+from kvplan.engines import find_engine
+from kvplan.engines.interface import KvKernel, MemoryPolicy
+from kvplan.errors import CannotJudge, InputError
+from kvplan.strategies import all_strategies, find_strategy
+from kvplan.strategies.interface import Excuse, Situation, Strategy
+
+_NATIVE_TYPES = {"auto", "bf16", "bfloat16", "fp16", "f16", "float16", "half"}
+
+NOT_MODELLED = (
+    "queueing: TTFT is one request on an idle replica",
+    "prefill that shares steps with decode",
+    "network between hosts",
+    "NVMe and remote KV tiers",
+)
+
+
+def assess(deployment: Deployment, strategy_ids: tuple[str, ...] = ()) -> Assessment:
+    """Judge the strategies named, or all that make sense here.
+
+    Raises CannotJudge where the engine does not run on such a host, InputError for settings that cannot be.
+    """
+    frame = build_frame(deployment)
+    deployment = frame.deployment
+    chosen = [find_strategy(name) for name in strategy_ids] or list(_default_strategies(frame))
+    judged = tuple(judge(frame, strategy) for strategy in chosen)
+    return Assessment(
+        deployment=deployment,
+        gpu_memory=gpu_memory(frame),
+        strategies=judged,
+        verdict=decide(deployment, judged),
+        not_modelled=NOT_MODELLED,
+        warnings=(*deployment.model.warnings, *frame.situation.policy.warnings, *_workload_warnings(deployment)),
+    )
+
+
+def build_frame(deployment: Deployment) -> Frame:
+    """What all strategies have in common, for this deployment."""
+    deployment = replace(deployment, host=with_compute_device(deployment.host))
+    engine = find_engine(deployment.engine.name)
+    gpu = deployment.host.gpu
+    assert gpu is not None
+    if gpu.kernel_class == "cpu" and engine.name not in ("llama.cpp", "generic"):
+        raise CannotJudge(f"{engine.name} on a host without a GPU is not modelled", help="use --engine llama.cpp")
+    weights = numbers.weight_bytes(deployment).best
+    policy = engine.memory_policy(deployment, weights)
+    kernels = engine.kv_kernels(gpu)
+    resident = resident_kernel(deployment.settings.kv_cache_dtype, kernels)
+    return Frame(Situation(deployment, policy, kernels), resident, _excuse(deployment))
+
+
+def with_compute_device(host: Host) -> Host:
+    """The host, with its CPU as the device that computes where it has no GPU: one pool, no second one."""
+    if host.gpu is not None:
+        return host
+    if host.dram_bytes is None:
+        raise CannotJudge(f"{host.name} has no GPU, and its memory is not known")
+    cpu = Gpu(
+        name=host.cpu or "CPU",
+        vendor="cpu",
+        kernel_class="cpu",
+        hbm_bytes=Interval.exact(host.dram_bytes),
+        hbm_bytes_per_s=host.dram_bytes_per_s.best if host.dram_bytes_per_s else None,
+        flops=None,
+        weight_read_fraction=Interval(0.6, 0.75, 0.9),
+        kv_read_fraction=Interval(0.5, 0.7, 0.9),
+        step_overhead_s=Interval(0.0005, 0.001, 0.003),
+        peer_bytes_per_s=None,
+        source=host.source,
+    )
+    return replace(host, gpu=cpu, gpus=1, unified_memory=True)
+
+
+def resident_kernel(flag: str | None, kernels: dict[str, KvKernel]) -> KvKernel | None:
+    """The kernel that ``--kv-cache-dtype`` names, by the engine's own word or by kvplan's; None for 16 bits."""
+    if flag is None or flag.lower() in _NATIVE_TYPES:
+        return None
+    wanted = flag.lower()
+    for suffix, kernel in kernels.items():
+        if wanted in (suffix, kernel.flag, kernel.format.name) or wanted.startswith(f"{suffix}_e"):
+            return kernel
+    known = ", ".join(sorted({"auto", *(kernel.flag for kernel in kernels.values())}))
+    raise InputError(f"--kv-cache-dtype {flag!r} is not known for this engine and GPU", help=f"known: {known}")
+
+
+def gpu_memory(frame: Frame) -> GpuMemory:
+    """How one GPU is split: the engine's terms, and the KV pool as what is left (its ends pair the other ends)."""
+    deployment, policy = frame.deployment, frame.situation.policy
+    weights = numbers.weight_bytes(deployment)
+    terms = {"budget": policy.budget, "activation": policy.activation, "runtime": policy.runtime, "graphs": policy.graphs}
+    taken = weights.plus(policy.activation.bytes).plus(policy.runtime.bytes).plus(policy.graphs.bytes)
+    budget = policy.budget.bytes
+    pool = Interval(*(max(value, 0.0) for value in (
+        budget.low - taken.high, budget.best - taken.best, budget.high - taken.low)))  # fmt: skip
+    kv_format = frame.resident_kernel.format if frame.resident_kernel else numbers.native_format(deployment)
+    token_bytes = growing_bytes_per_token(numbers.kv_growths(deployment.model, kv_format, deployment.layout, policy))
+    assert deployment.host.gpu is not None
+    return GpuMemory(
+        total_bytes=deployment.host.gpu.hbm_bytes.best,
+        budget_bytes=budget.best,
+        weight_bytes=weights.best,
+        activation_bytes=policy.activation.bytes.best,
+        runtime_bytes=policy.runtime.bytes.best,
+        graph_bytes=policy.graphs.bytes.best,
+        kv_pool_bytes=pool,
+        kv_pool_tokens=int(pool.best // token_bytes) if token_bytes else None,
+        terms={name: (term.formula, term.source) for name, term in terms.items()},
+    )
+
+
+def _default_strategies(frame: Frame) -> list[Strategy]:
+    """All single strategies, and the combinations whose parts both make sense here."""
+    host, kernels = frame.deployment.host, frame.situation.kernels
+    chosen = []
+    for strategy in all_strategies().values():
+        if strategy.id.count("+"):
+            kernel = kernels.get(strategy.kv_suffix or "")
+            if host.unified_memory or kernel is None or not kernel.verified:
+                continue
+        chosen.append(strategy)
+    return chosen
+
+
+def _excuse(deployment: Deployment) -> Excuse | None:
+    limit = deployment.model.max_context_tokens
+    asked = deployment.workload.context_tokens
+    if limit is not None and asked > limit:
+        return Excuse("no", "context", f"{deployment.model.name} takes {limit:,} tokens at most, {asked:,} are asked for")
+    return topology_excuse(deployment.model, deployment.layout, deployment.host.gpus)
+
+
+def _workload_warnings(deployment: Deployment) -> tuple[str, ...]:
+    if deployment.model.max_context_tokens is None:
+        return ("the model's own context limit is not known",)
+    return ()

@@ -1,0 +1,141 @@
+"""Demand -> the budgets that people read: used, limit, and every part with its formula and source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kvplan.assess.numbers import UNLIMITED
+from kvplan.core.shapes import Demand, Loads, Placement, Plan
+from kvplan.domain.assessment import Budget, Part
+from kvplan.domain.deployment import Deployment
+from kvplan.domain.interval import Interval
+from kvplan.engines.interface import MemoryPolicy
+from kvplan.strategies.interface import Strategy
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One strategy's numbers as they came out of the core."""
+
+    deployment: Deployment
+    policy: MemoryPolicy
+    strategy: Strategy
+    ends: tuple[Plan, Plan, Plan]
+    loads: tuple[Loads, Loads, Loads]
+    placed: Placement
+    demand: Demand
+
+
+def budgets(judged: Judged) -> dict[str, Budget]:
+    """The five budgets of one strategy. Uncertain limits are folded into what is used, so that one limit is shown."""
+    best = judged.ends[1]
+    limits = {
+        "hbm": best.limits.hbm_bytes,
+        "dram_capacity": best.limits.dram_bytes,
+        "dram_bandwidth": best.host.dram_bytes_per_s,
+        "link": best.host.link_bytes_per_s,
+        "cpu_cores": best.host.cpu_cores,
+    }
+    parts = {
+        "hbm": _hbm(judged),
+        "dram_capacity": _dram_capacity(judged),
+        "dram_bandwidth": _dram_bandwidth(judged),
+        "link": _link(judged),
+        "cpu_cores": _cpu_cores(judged),
+    }
+    return {name: _budget(name, judged, limit, parts[name]) for name, limit in limits.items()}
+
+
+def _budget(name: str, judged: Judged, limit: float, parts: list[Part]) -> Budget:
+    shown = tuple(part for part in parts if part.value > 0.0)
+    if limit >= UNLIMITED:
+        used = Interval.exact(sum(part.value for part in shown)) if not shown else None
+        return Budget(name, used, None, shown)
+    low, best, high = (getattr(load, name) * limit for load in judged.loads)
+    return Budget(name, Interval(min(low, best), best, max(best, high)), limit, shown)
+
+
+def _hbm(judged: Judged) -> list[Part]:
+    demand, policy = judged.demand, judged.policy
+    scheme = judged.deployment.settings.weights or judged.deployment.model.dtype
+    layout = judged.deployment.layout
+    return [
+        Part(
+            "weights",
+            demand.hbm_weight_bytes,
+            f"{scheme} weights / {layout.tp * layout.pp} GPUs, what spills left out",
+            judged.deployment.model.source,
+        ),
+        Part("kv", demand.hbm_kv_bytes, _resident_formula(judged), "; ".join(judged.strategy.evidence[:1])),
+        Part("activations", policy.activation.bytes.best, policy.activation.formula, policy.activation.source),
+        Part("runtime", policy.runtime.bytes.best, policy.runtime.formula, policy.runtime.source),
+        Part("graphs", policy.graphs.bytes.best, policy.graphs.formula, policy.graphs.source),
+    ]
+
+
+def _resident_formula(judged: Judged) -> str:
+    charges = judged.ends[1].charges
+    one = f"{judged.placed.growing_bytes:.0f} B growing"
+    if charges.resident_fraction != 1.0:
+        one += f" x {charges.resident_fraction:.4f}"
+    if charges.resident_tokens:
+        one += f" + {charges.resident_tokens:.0f} tokens"
+    if judged.placed.bounded_bytes:
+        one += f" + {judged.placed.bounded_bytes:.0f} B windows"
+    return f"sequences on the GPU x ({one})"
+
+
+def _dram_capacity(judged: Judged) -> list[Part]:
+    demand, policy = judged.demand, judged.policy
+    factor = judged.ends[1].charges.dram_fraction
+    tenants = judged.ends[1].limits.tenants
+    by_tenant = f", x {tenants:.0f} tenants" if tenants > 1 else ""
+    source = judged.strategy.title
+    return [
+        Part("kv", demand.dram_kv_bytes, f"users x {factor:g} x KV bytes on all ranks, or what spills{by_tenant}", source),
+        Part("weights", demand.dram_weight_bytes, f"weights that do not fit in HBM{by_tenant}", source),
+        Part("reuse", demand.dram_reuse_bytes, f"(idle sessions x context + shared prefix) x KV bytes{by_tenant}", source),
+        Part("engine", demand.dram_engine_bytes, policy.engine_dram.formula + by_tenant, policy.engine_dram.source),
+        Part("others", demand.dram_other_bytes, "--other-dram-gib", "given"),
+    ]  # fmt: skip
+
+
+def _dram_bandwidth(judged: Judged) -> list[Part]:
+    demand = judged.demand
+    share = judged.ends[1].host.cpu_dram_fraction
+    return [
+        Part("copies", demand.dram_copy_bytes_per_s, "bytes that cross all links / ITL objective", judged.strategy.title),
+        Part(
+            "cpu attention",
+            demand.dram_cpu_bytes_per_s,
+            f"bytes that cores read / ITL objective / {share:.2f} of the rate that such reading reaches",
+            "MagicPIG and KTransformers: 80 to 105 GB/s at the DRAM limit",
+        ),
+    ]  # fmt: skip
+
+
+def _link(judged: Judged) -> list[Part]:
+    demand = judged.demand
+    share = judged.ends[1].charges.link_rate_fraction
+    pace = f"a step / ITL objective / {share:.2f} of the large-copy rate"
+    source = judged.strategy.title
+    return [
+        Part("kv", demand.link_kv_bytes_per_s, f"KV bytes of {pace}", source),
+        Part("weights", demand.link_weight_bytes_per_s, f"weight bytes of {pace}", source),
+        Part("requests", demand.link_reload_bytes_per_s, "requests/s x (KV reloaded + KV written)", source),
+        Part("collectives", demand.link_collective_bytes_per_s, "all-reduces without a GPU-to-GPU link", source),
+        Part("others", demand.link_other_bytes_per_s, "--other-link-gb-per-s", "given"),
+    ]
+
+
+def _cpu_cores(judged: Judged) -> list[Part]:
+    demand, policy = judged.demand, judged.policy
+    charges, limits = judged.ends[1].charges, judged.ends[1].limits
+    by_tenant = f", x {limits.tenants:.0f} tenants" if limits.tenants > 1 else ""
+    lookup = f"{charges.lookup_cores_per_gpu:g} x {judged.deployment.layout.gpus} GPUs{by_tenant}"
+    return [
+        Part("engine", demand.engine_cores, f"{limits.engine_cores:g} cores{by_tenant}", policy.engine_cores_source),
+        Part("look-up", demand.lookup_cores, lookup, "RetroInfer: 24 threads for each GPU"),
+        Part("attention", demand.attention_cores, "bytes a second / 2.8 GB/s a core", "ScoutAttention: 36 cores, 100 GB/s"),
+        Part("others", demand.other_cores, "--other-cpu-cores", "given"),
+    ]  # fmt: skip

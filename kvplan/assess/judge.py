@@ -1,0 +1,214 @@
+"""One strategy on one deployment: excuse it, or put it through the core and read the answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kvplan.assess import numbers
+from kvplan.assess.budgets import Judged, budgets
+from kvplan.core.decode import decode_step
+from kvplan.core.demand import demand
+from kvplan.core.kv_cache import growing_bytes_per_token
+from kvplan.core.placement import place, sequences_per_replica
+from kvplan.core.prefill import ttft_s
+from kvplan.core.shapes import Loads, Plan
+from kvplan.core.verdicts import heaviest, loads, longest_context, most_users, outcome
+from kvplan.domain.assessment import OUTCOMES, RESOURCES, AccuracyLoss, StrategyAssessment
+from kvplan.domain.deployment import Deployment
+from kvplan.domain.interval import Interval
+from kvplan.domain.kv_format import KvFormat
+from kvplan.engines import find_engine
+from kvplan.engines.interface import KvKernel
+from kvplan.strategies.interface import Accuracy, Excuse, Situation, Strategy
+
+USERS_CEILING = 65536.0
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What all strategies of one deployment have in common."""
+
+    situation: Situation
+    resident_kernel: KvKernel | None
+    """The KV type that ``--kv-cache-dtype`` made the engine's own; None for 16 bits."""
+    topology_excuse: Excuse | None
+
+    @property
+    def deployment(self) -> Deployment:
+        return self.situation.deployment
+
+
+def kernel_of(frame: Frame, strategy: Strategy) -> KvKernel | None:
+    """The KV kernel that a strategy runs with; None for the 16-bit cache, or where there is none."""
+    if strategy.kv_suffix is None:
+        return frame.resident_kernel
+    return frame.situation.kernels.get(strategy.kv_suffix)
+
+
+def plan_ends(frame: Frame, strategy: Strategy) -> tuple[Plan, Plan, Plan]:
+    """The strategy's plan at its optimistic, best and pessimistic end."""
+    deployment, policy = frame.deployment, frame.situation.policy
+    kernel = kernel_of(frame, strategy)
+    kv_format: KvFormat = kernel.format if kernel else numbers.native_format(deployment)
+    kv = numbers.kv_growths(deployment.model, kv_format, deployment.layout, policy)
+    stored = numbers.weight_bytes(deployment)
+    gpu = deployment.host.gpu
+    assert gpu is not None  # assess gives every host a compute device
+    rows = strategy.charges(frame.situation)
+    if strategy.kv_suffix is None and kernel is not None:
+        rate = kernel.format.step_rate_fraction
+        rows = (rows[0]._replace(kv_rate_fraction=rate), rows[1]._replace(kv_rate_fraction=rate),
+                rows[2]._replace(kv_rate_fraction=rate))  # fmt: skip
+    requests = numbers.traffic(deployment)
+    low, best, high = (
+        Plan(
+            kv,
+            numbers.model_work(deployment, stored[end]),
+            rows[end],
+            numbers.gpu_rates(gpu, deployment.host, end),
+            numbers.host_rates(deployment, end),
+            numbers.limits(deployment, policy, end),
+            requests,
+        )
+        for end in range(3)
+    )
+    return low, best, high
+
+
+def judge(frame: Frame, strategy: Strategy) -> StrategyAssessment:
+    """The assessment of one strategy."""
+    excuse = find_excuse(frame, strategy)
+    if excuse is not None:
+        return _excused(frame, strategy, excuse)
+    deployment = frame.deployment
+    context, users = float(deployment.workload.context_tokens), float(deployment.workload.users)
+    ends = plan_ends(frame, strategy)
+    low, best, high = (loads(end, context, users) for end in ends)
+    placed = place(ends[1], context, users)
+    step = decode_step(ends[1], placed, context, users)
+    asked = demand(ends[1], placed, step, context, users)
+    judged = Judged(deployment, frame.situation.policy, strategy, ends, (low, best, high), placed, asked)
+    code = outcome(low, best, high, deployment.objectives.margin_fraction)
+    found = OUTCOMES[code]
+    bound = None if code <= 1 else binding(low if code == 3 else best)
+    if frame.topology_excuse is not None:
+        found, bound = frame.topology_excuse.outcome, frame.topology_excuse.bound_by
+    itl = Interval(*(_itl_s(end, context, users) for end in ends))
+    tokens_ceiling = float(deployment.model.max_context_tokens or 2**24)
+    return StrategyAssessment(
+        id=strategy.id,
+        title=strategy.title,
+        outcome=found,
+        bound_by=bound,
+        reason=frame.topology_excuse.sentence if frame.topology_excuse else "",
+        kv_bytes_per_token=growing_bytes_per_token(ends[1].kv),
+        budgets=budgets(judged),
+        users_max=_from_ends([most_users(end, context, USERS_CEILING) for end in ends]),
+        context_tokens_max=_from_ends([longest_context(end, users, tokens_ceiling) for end in ends]),
+        itl_s=itl if deployment.host.gpu and deployment.host.gpu.hbm_bytes_per_s else None,
+        ttft_s=_ttft_s(deployment, ends, context),
+        decode_tokens_per_s=itl.map(lambda seconds: users / seconds),
+        accuracy=_loss(frame, strategy),
+        flags=_command(frame, strategy, judged),
+        overload=heaviest(low),
+        evidence=strategy.evidence,
+        notes=strategy.notes(frame.situation),
+    )
+
+
+def find_excuse(frame: Frame, strategy: Strategy) -> Excuse | None:
+    """Why a strategy can't be judged by figures here: no second pool, no kernel, or an input that is not known."""
+    deployment = frame.deployment
+    host = deployment.host
+    if strategy.second_pool and host.unified_memory:
+        pool = "CPU and GPU share one pool of memory here, so there is no second pool to offload to"
+        return Excuse("na", "unified", pool)
+    if strategy.kv_suffix is not None:
+        kernel = frame.situation.kernels.get(strategy.kv_suffix)
+        gpu = host.gpu.name if host.gpu else "a CPU"
+        if kernel is None:
+            text = f"{deployment.engine.name} has no {strategy.kv_suffix} KV kernel for {gpu}"
+            return Excuse("no", "kernel", text)
+        if not kernel.verified:
+            return Excuse("unknown", "kernel", f"{strategy.kv_suffix} KV on {gpu}: {kernel.source}")
+    missing = _missing_inputs(deployment, strategy)
+    if missing:
+        return Excuse("unknown", missing[0], f"not known for {host.name}: {', '.join(missing)}")
+    return None
+
+
+def _missing_inputs(deployment: Deployment, strategy: Strategy) -> list[str]:
+    host = deployment.host
+    missing = [] if host.gpu and host.gpu.hbm_bytes_per_s else ["memory rate of the GPU"]
+    if strategy.second_pool:
+        needed = {
+            "dram_capacity": host.dram_bytes,
+            "dram_bandwidth": host.dram_bytes_per_s,
+            "link": host.link,
+            "cpu_cores": host.cpu_cores,
+        }
+        missing += [name for name, value in needed.items() if value is None]
+    return missing
+
+
+def _excused(frame: Frame, strategy: Strategy, excuse: Excuse) -> StrategyAssessment:
+    loss = strategy.accuracy
+    return StrategyAssessment(
+        id=strategy.id,
+        title=strategy.title,
+        outcome=excuse.outcome,
+        bound_by=excuse.bound_by,
+        reason=excuse.sentence,
+        kv_bytes_per_token=None,
+        budgets={},
+        users_max=None,
+        context_tokens_max=None,
+        itl_s=None,
+        ttft_s=None,
+        decode_tokens_per_s=None,
+        accuracy=AccuracyLoss(loss.low, loss.high, loss.on, loss.source),
+        flags=None,
+        evidence=strategy.evidence,
+    )
+
+
+def binding(load: Loads) -> str:
+    """The budget that binds: the fullest resource that is over, else the objective that is missed."""
+    over = [(getattr(load, name), name) for name in RESOURCES if getattr(load, name) > 1.0]
+    if over:
+        return max(over)[1]
+    return "ttft" if load.ttft > load.itl else "itl"
+
+
+def _itl_s(plan: Plan, context: float, users: float) -> float:
+    return decode_step(plan, place(plan, context, users), context, users).itl_s
+
+
+def _ttft_s(deployment: Deployment, ends: tuple[Plan, Plan, Plan], context: float) -> Interval | None:
+    if deployment.host.gpu is None or deployment.host.gpu.flops is None:
+        return None
+    return Interval(*(ttft_s(end, context) for end in ends))
+
+
+def _from_ends(values: list[float]) -> Interval:
+    """Most that fits: the pessimistic end is the low one."""
+    return Interval(values[2], values[1], values[0])
+
+
+def _loss(frame: Frame, strategy: Strategy) -> AccuracyLoss:
+    loss: Accuracy = strategy.accuracy
+    if strategy.id == "offload-cpu-attention" and frame.deployment.engine.name == "llama.cpp":
+        loss = Accuracy(0.0, 0.0, "exact", "the CPU attends to the whole cache")
+    return AccuracyLoss(loss.low, loss.high, loss.on, loss.source)
+
+
+def _command(frame: Frame, strategy: Strategy, judged: Judged) -> str | None:
+    flags = strategy.flags(frame.situation, judged.placed)
+    if flags is None:
+        return None
+    return find_engine(frame.deployment.engine.name).command(frame.deployment, flags) or None
+
+
+def sequences(frame: Frame, plan: Plan) -> float:
+    """Sequences on the fullest replica."""
+    return sequences_per_replica(plan, float(frame.deployment.workload.users))

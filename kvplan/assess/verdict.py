@@ -1,0 +1,124 @@
+"""From all strategies to one answer, and the sentence that says it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kvplan.domain.assessment import Assessment, StrategyAssessment, Verdict
+from kvplan.domain.deployment import Deployment
+from kvplan.units import to_gib, to_ms
+
+_OUTCOME_RANK = {"fits": 0, "tight": 1, "unlikely": 2, "no": 3, "unknown": 4, "na": 5}
+_NAMES = {
+    "hbm": "HBM",
+    "dram_capacity": "DRAM",
+    "dram_bandwidth": "DRAM bandwidth",
+    "link": "the CPU-GPU link",
+    "cpu_cores": "CPU cores",
+    "itl": "the time per token",
+    "ttft": "the time to first token",
+    "kernel": "a missing kernel",
+    "context": "the model's own context limit",
+    "topology": "the layout of GPUs",
+    "unified": "unified memory",
+}
+
+
+def budget_words(name: str | None) -> str:
+    """A budget's id in words."""
+    return _NAMES.get(name or "", name or "")
+
+
+def rank(item: StrategyAssessment) -> tuple[float, ...]:
+    """Best first: fits before tight, then least accuracy loss, then decode rate. Unknown loss: fewer bits lose more."""
+    loss = item.accuracy.high
+    if loss is None:
+        loss = 50.0 - (item.kv_bytes_per_token or 0.0) * 1e-9
+    rate = item.decode_tokens_per_s.best if item.decode_tokens_per_s else 0.0
+    return (_OUTCOME_RANK[item.outcome], loss, -rate)
+
+
+def best_first(items: Iterable[StrategyAssessment]) -> list[StrategyAssessment]:
+    """Strategies in the order of the verdict; the id decides what is otherwise equal."""
+    return sorted(items, key=lambda item: (*rank(item), item.id))
+
+
+def closest(items: Iterable[StrategyAssessment]) -> StrategyAssessment | None:
+    """The strategy that misses by least: by outcome, then by how far its optimistic end is over."""
+    judged = [item for item in items if item.outcome in ("unlikely", "no") and item.budgets]
+    judged = judged or [item for item in items if item.outcome in ("unlikely", "no")]
+    return min(judged, key=lambda item: (_OUTCOME_RANK[item.outcome], item.overload, item.id), default=None)
+
+
+def decide(deployment: Deployment, items: tuple[StrategyAssessment, ...]) -> Verdict:
+    """The verdict: the best strategy that works; else what binds the closest one."""
+    best = best_first(items)[0]
+    if best.works:
+        return Verdict(best.outcome, best.id, None, _works(deployment, best))
+    near = closest(items)
+    if near is None:
+        outcome = "unknown" if any(item.outcome == "unknown" for item in items) else "na"
+        return Verdict(outcome, None, best.bound_by, f"CANNOT JUDGE: {best.reason}.")
+    return Verdict(near.outcome, None, near.bound_by, _misses(deployment, near, items))
+
+
+def itl_words(item: StrategyAssessment) -> str:
+    """``16 ms a token (13..24)``."""
+    if item.itl_s is None:
+        return "an unknown time per token"
+    low, best, high = (to_ms(value) for value in item.itl_s)
+    span = "" if item.itl_s.is_exact else f" ({low:.3g}..{high:.3g})"
+    return f"{best:.3g} ms a token{span}"
+
+
+def users_words(users: int) -> str:
+    return f"{users:,} user" + ("" if users == 1 else "s")
+
+
+def _works(deployment: Deployment, best: StrategyAssessment) -> str:
+    word = "FITS" if best.outcome == "fits" else "TIGHT"
+    text = f"{word} with {best.id}: {users_words(deployment.workload.users)} at {itl_words(best)}"
+    if best.accuracy.high is None:
+        text += ", if an accuracy loss that nobody has published is acceptable"
+    elif best.accuracy.high > 0.0:
+        span = f"{best.accuracy.low:g} to {best.accuracy.high:g} points on {best.accuracy.on}"
+        text += f", if the published accuracy loss of {span} is acceptable"
+    if best.outcome == "tight":
+        text += "; not at the pessimistic end, or with less than the margin left"
+    return text + "."
+
+
+def _misses(deployment: Deployment, near: StrategyAssessment, items: tuple[StrategyAssessment, ...]) -> str:
+    word = "NO" if near.outcome == "no" else "UNLIKELY"
+    lead = weights_sentence(deployment, items)
+    if near.reason:
+        return f"{word}: {lead}{near.reason}."
+    budget = near.budgets.get(near.bound_by or "")
+    text = f"{word}: {lead}{near.id} comes closest and is bound by {budget_words(near.bound_by)}"
+    if budget is not None and budget.used and budget.limit:
+        text += f" ({budget.used.best / budget.limit:.2g} x what there is)"
+    elif near.bound_by == "itl" and near.itl_s is not None:
+        text += f" ({itl_words(near)}, objective {to_ms(deployment.objectives.itl_s):g} ms)"
+    elif near.bound_by == "ttft" and near.ttft_s and deployment.objectives.ttft_s:
+        text += f" ({near.ttft_s.best:.3g} s, objective {deployment.objectives.ttft_s:g} s)"
+    return text + "."
+
+
+def weights_sentence(deployment: Deployment, items: Iterable[StrategyAssessment]) -> str:
+    """Said first where weights alone do not fit: no KV strategy can help then."""
+    for item in items:
+        if item.id != "hbm" or "hbm" not in item.budgets:
+            continue
+        budget = item.budgets["hbm"]
+        weights = sum(part.value for part in budget.parts if part.name == "weights")
+        if budget.limit is not None and weights > budget.limit:
+            scheme = deployment.settings.weights or deployment.model.dtype
+            stored = f"{to_gib(weights):,.1f} GiB of {scheme} weights"
+            each = " on each GPU" if deployment.layout.gpus > 1 else ""
+            return f"the weights alone do not fit, {stored} into {to_gib(budget.limit):,.1f} GiB of HBM{each}; "
+    return ""
+
+
+def weights_fit(assessment: Assessment) -> bool:
+    """Whether the weights alone fit in HBM."""
+    return not weights_sentence(assessment.deployment, assessment.strategies)

@@ -1,0 +1,124 @@
+"""What a user typed for ``--model`` -> ``domain.Model``: a catalog name, an alias, a hub id, or a path."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kvplan.catalog.files import CatalogFile, Table, catalog_files
+from kvplan.checkpoints.model import model_from_config
+from kvplan.domain.model import Model
+from kvplan.errors import UnknownName
+
+SHIPPED: Final = "models.toml"
+SECTION: Final = "models"
+_FILE_ENDINGS = (".json", ".gguf", ".safetensors")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRow:
+    """One line of ``kvplan model list``."""
+
+    name: str
+    title: str
+    parameters: int
+    attention: tuple[str, ...]
+    """``MHA``, ``GQA``, ``MQA`` or ``MLA``, then ``sliding`` and ``MoE`` where they are."""
+    max_context_tokens: int | None
+    family: str
+    source: str
+
+
+def load_model(name: str, extra: Sequence[str] = ()) -> Model:
+    """The model of a catalog row, or of a config at a path. ``extra`` are ``--catalog`` files.
+
+    Catalog names go before paths: a folder that happens to be called ``llama3-8b`` is meant by ``./llama3-8b``.
+    """
+    table = model_table(extra)
+    found = table.find(name)
+    if found is not None:
+        return _from_row(table, found)
+    if _looks_like_path(name):
+        from kvplan.checkpoints.read import read_model
+
+        return read_model(name)
+    known = [*table.names(), *table.aliases()]
+    raise UnknownName.of("model", name, known, listing="kvplan model list")
+
+
+def list_models(extra: Sequence[str] = ()) -> list[ModelRow]:
+    """Every row of the catalogs in file order."""
+    table = model_table(extra)
+    return [_listed(table, name) for name in table.names()]
+
+
+def model_table(extra: Sequence[str] = ()) -> Table:
+    """The models of all catalog files, the later ones laid over the earlier."""
+    return Table(SECTION, catalog_files(SHIPPED, extra))
+
+
+def attention_kinds(model: Model) -> tuple[str, ...]:
+    """How the layers attend, in the usual abbreviations."""
+    latent = any(kind.kind == "mla" for kind in model.kv)
+    kv_heads = max(kind.kv_heads for kind in model.kv)
+    grouped = "MHA" if kv_heads == model.attention_heads else "MQA" if kv_heads == 1 else "GQA"
+    sliding = ("sliding",) if any(kind.window_tokens is not None for kind in model.kv) else ()
+    mixture = ("MoE",) if model.experts is not None else ()
+    return ("MLA" if latent else grouped, *sliding, *mixture)
+
+
+def _from_row(table: Table, name: str) -> Model:
+    row, file = table.row(name)
+    return _model(name, _checked(name, row, file), file)
+
+
+def _listed(table: Table, name: str) -> ModelRow:
+    row, file = table.row(name)
+    row = _checked(name, row, file)
+    model = _model(name, row, file)
+    return ModelRow(
+        name=name,
+        title=model.name,
+        parameters=model.weights.total,
+        attention=attention_kinds(model),
+        max_context_tokens=model.max_context_tokens,
+        family=row.get("family") or model.model_type,
+        source=model.source,
+    )
+
+
+def _checked(name: str, row: dict[str, Any], file: CatalogFile) -> dict[str, Any]:
+    """Rows of users are checked by pydantic; the shipped ones by the tests."""
+    if file.shipped:
+        return row
+    from kvplan.catalog.model_rows import check_row
+
+    return check_row(row, _where(name, file))
+
+
+def _model(name: str, row: dict[str, Any], file: CatalogFile) -> Model:
+    return model_from_config(
+        row["config"],
+        name=row.get("name") or name,
+        where=_where(name, file),
+        source=row.get("source") or file.path,
+        hub_id=row.get("hub_id"),
+        catalog_name=name,
+        published_parameters=row.get("parameters"),
+    )
+
+
+def _where(name: str, file: CatalogFile) -> str:
+    return f"{file.path} [{SECTION}.{name}]"
+
+
+def _looks_like_path(name: str) -> bool:
+    """A path that exists, ends as a file of a model does, or can't be a hub id by its form (``./x``, ``a/b/c``)."""
+    if name.lower().endswith(_FILE_ENDINGS) or name.startswith((os.sep, ".", "~")) or name.count("/") > 1:
+        return True
+    try:
+        return os.path.lexists(name)
+    except ValueError:
+        return False

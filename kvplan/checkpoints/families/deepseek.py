@@ -1,0 +1,58 @@
+"""DeepSeek V2 and V3 and the models built as they are: MLA, leading dense layers, shared experts, MTP heads.
+
+All heads share one latent of kv_lora_rank + qk_rope_head_dim elements per token and layer; ``num_key_value_heads``
+and ``head_dim`` of these files mean nothing for the cache.
+"""
+
+from __future__ import annotations
+
+from kvplan.checkpoints import kv_layers
+from kvplan.checkpoints.architecture import Architecture
+from kvplan.checkpoints.config import Config
+from kvplan.checkpoints.decoder import Dims, decoder, read_dims, read_moe
+from kvplan.checkpoints.elements import Latent, Parts, gated_mlp, latent_attention, linear, norm
+from kvplan.errors import UnknownArchitecture
+
+MODEL_TYPES = ("deepseek_v2", "deepseek_v3", "kimi_k2", "glm4_moe_lite", "mistral4")
+_CORRECTED = ("deepseek_v3", "kimi_k2", "glm4_moe_lite")
+"""Types whose router has a correction bias."""
+_STORES_COPIES = ("deepseek_v3", "glm4_moe_lite")
+"""Types whose checkpoints store the embedding and the head again with each MTP head."""
+
+
+def read(config: Config) -> Architecture:
+    if config.get("index_topk") is not None:
+        message = "index_topk: the sparse-attention index of this model has a KV layout that kvplan does not know yet"
+        raise UnknownArchitecture(message, where=config.where)
+    model_type = config.word("model_type")
+    dims, sides = _dimensions(config)
+    inner = config.count("intermediate_size")
+    mixed = _mixtures(config, dims.layers)
+    width = config.count("moe_intermediate_size")
+    moe = read_moe(config, mixed, inner=width, shared_inner=width * config.whole("n_shared_experts"))
+    layer = latent_attention(sides, bias=config.flag("attention_bias")) + norm(dims.hidden, norms=2)
+    mixture = moe.parts(dims.hidden, correction=model_type in _CORRECTED)
+    body = layer.times(dims.layers) + mixture.times(mixed) + gated_mlp(dims.hidden, inner).times(dims.layers - mixed)
+    heads = config.whole("num_nextn_predict_layers")
+    joint = Parts(other=linear(2 * dims.hidden, dims.hidden).total) + norm(dims.hidden, norms=3)
+    return decoder(
+        dims, body, kv=kv_layers.latent(dims.layers, sides.cached), experts=moe.record,
+        intermediate_size=inner if mixed < dims.layers else 0, mtp=(layer + mixture + joint).times(heads),
+        mtp_copies=2 * dims.vocab * dims.hidden * heads if model_type in _STORES_COPIES else 0,
+    )  # fmt: skip
+
+
+def _dimensions(config: Config) -> tuple[Dims, Latent]:
+    nope, rope = config.count("qk_nope_head_dim"), config.count("qk_rope_head_dim")
+    dims = read_dims(config, latent_head=nope + rope)
+    sides = Latent(
+        dims.hidden, dims.heads, config.optional_count("q_lora_rank"), config.count("kv_lora_rank"), nope, rope,
+        config.count("v_head_dim"),
+    )  # fmt: skip
+    return dims, sides
+
+
+def _mixtures(config: Config, layers: int) -> int:
+    """How many layers are mixtures: from ``first_k_dense_replace`` on, every ``moe_layer_freq``-th."""
+    first, every = config.whole("first_k_dense_replace"), config.count("moe_layer_freq", default=1)
+    return sum(layer >= first and layer % every == 0 for layer in range(layers))

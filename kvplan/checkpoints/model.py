@@ -1,0 +1,84 @@
+"""A config -> ``domain.Model``: the same for a ``config.json`` and for the config keys of a catalog row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kvplan.checkpoints import families, quantization
+from kvplan.checkpoints.architecture import Architecture
+from kvplan.checkpoints.config import Config
+from kvplan.domain.model import Model, WeightElements
+from kvplan.errors import InputError, UnknownArchitecture
+from kvplan.units import LARGEST_COUNT
+
+_OTHER_LAYOUTS = ("block_configs", "per_layer_config")
+"""Keys that give each layer a shape of its own: the formulas of a family don't hold where they are set."""
+
+
+def model_from_config(
+    config: Mapping[str, Any], *, name: str, where: str, source: str, hub_id: str | None = None,
+    catalog_name: str | None = None, published_parameters: int | None = None,
+) -> Model:  # fmt: skip
+    """The model that a config describes. ``where`` is the file or row that errors name."""
+    keys = Config(config, where)
+    for key in _OTHER_LAYOUTS:
+        if keys.text().get(key):
+            raise UnknownArchitecture(f"{key} changes the layers in a way that kvplan does not know yet", where=where)
+    architecture = families.read(keys)
+    stored = quantization.stored(keys, experts=architecture.experts is not None)
+    weights = _weights(architecture, stored, published_parameters)
+    _check_total(weights, architecture, where)
+    return Model(
+        name=name,
+        model_type=str(keys.word("model_type")),
+        layers=architecture.layers,
+        hidden_size=architecture.hidden_size,
+        attention_heads=architecture.attention_heads,
+        head_elements=architecture.head_elements,
+        intermediate_size=architecture.intermediate_size,
+        vocab_size=architecture.vocab_size,
+        max_context_tokens=architecture.max_context_tokens,
+        dtype=stored.scheme,
+        kv=architecture.kv,
+        weights=weights,
+        source=source,
+        experts=architecture.experts,
+        hub_id=hub_id,
+        catalog_name=catalog_name,
+        published_parameters=published_parameters,
+        tower_elements_unknown=architecture.towers_unknown,
+        warnings=(*architecture.warnings, *stored.warnings),
+    )
+
+
+def _weights(architecture: Architecture, stored: quantization.Stored, published: int | None) -> WeightElements:
+    """Element counts by part.
+
+    Copies of the embedding that come with MTP heads are left out where the published total shows that the
+    checkpoint has none (GLM-4.6).
+    """
+    body, mtp = architecture.body, architecture.mtp
+    scales = body.scales(stored.scales) + mtp.scales(stored.scales) if stored.scales else 0
+    weights = WeightElements(
+        embedding=architecture.embedding,
+        lm_head=architecture.lm_head,
+        linear=body.linear_elements,
+        routed_experts=body.routed_elements,
+        other=body.other,
+        mtp=mtp.total + architecture.mtp_copies,
+        towers=architecture.towers,
+        scales=scales,
+    )
+    if published is not None and published in (weights.total - architecture.mtp_copies, weights.total - scales - architecture.mtp_copies):
+        from dataclasses import replace
+
+        return replace(weights, mtp=mtp.total)
+    return weights
+
+
+def _check_total(weights: WeightElements, architecture: Architecture, where: str) -> None:
+    """No real model has 2^53 elements; beyond it sums of bytes are not exact any more."""
+    kv = sum(kind.layers * kind.elements_per_token for kind in architecture.kv)
+    if weights.total > LARGEST_COUNT or kv > LARGEST_COUNT:
+        raise InputError("the sizes in this config give a model of more than 2^53 elements", where=where)

@@ -1,0 +1,43 @@
+"""Where results go: stdout in one format, and files in others."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from kvplan.cli.options import format_named
+from kvplan.errors import InputError
+
+Answer = TypeVar("Answer")
+Renderers = Callable[[], Mapping[str, Callable[[Answer], str]]]
+_BY_SUFFIX = {".json": "json", ".md": "markdown", ".csv": "csv", ".txt": "table"}
+
+
+def write(answer: Answer, renderers: Renderers[Answer], format: str | None, output: list[str] | None) -> None:
+    """Print the answer in ``--format`` (table by default), and write every ``--output [FORMAT=]FILE``.
+
+    With ``--output`` and without ``--format`` nothing goes to stdout but the files' own formats to the files.
+    """
+    known = renderers()
+    files = [_split(item, tuple(known)) for item in output or ()]
+    for name, path in files:
+        text = known[name](answer)
+        try:
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"cannot write: {error.strerror}", where=str(path)) from None
+    if format is not None or not files:
+        sys.stdout.write(known[format_named(format, tuple(known), "table")](answer))
+
+
+def _split(item: str, known: tuple[str, ...]) -> tuple[str, Path]:
+    """``json=plan.json`` or ``plan.json`` -> (format, path)."""
+    name, separator, rest = item.partition("=")
+    if separator and name.lower() in known:
+        return name.lower(), Path(rest)
+    guessed = _BY_SUFFIX.get(Path(item).suffix.lower())
+    if guessed is None or guessed not in known:
+        raise InputError(f"--output {item!r} does not say which format", help=f"FORMAT=FILE with {', '.join(known)}")
+    return guessed, Path(item)

@@ -1,0 +1,67 @@
+"""A catalog host with what the user knows better about it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kvplan.catalog.hardware import link_named
+from kvplan.deployments.words import Words
+from kvplan.domain.host import Host, Link
+from kvplan.domain.interval import Interval
+from kvplan.errors import InputError
+from kvplan.units import GIB, LARGEST_COUNT, gb_per_s, gib
+
+
+def overridden(host: Host, words: Words) -> Host:
+    """The host with overrides applied and reduced to ``--gpus`` of its GPUs, all DRAM and cores kept."""
+    changes: dict[str, object] = {}
+    if words.gpus is not None:
+        changes["gpus"] = _gpus(host, words.gpus)
+    if words.cpu_cores is not None:
+        changes["cpu_cores"] = Interval.exact(_number(words.cpu_cores, "--cpu-cores"))
+    if words.dram_gib is not None:
+        changes["dram_bytes"] = gib(_number(words.dram_gib, "--dram-gib"))
+    if words.dram_gb_per_s is not None:
+        changes["dram_bytes_per_s"] = Interval.exact(gb_per_s(_number(words.dram_gb_per_s, "--dram-gb-per-s")))
+    if words.numa_nodes is not None:
+        changes["numa_nodes"] = int(_number(words.numa_nodes, "--numa-nodes"))
+    if words.display_reserve_gib is not None:
+        changes["display_reserve_bytes"] = gib(_number(words.display_reserve_gib, "--display-reserve-gib", zero=True))
+    if words.link is not None:
+        changes["link"] = _link(words.link)
+    if words.hbm_gib is not None or (host.unified_memory and words.dram_gib is not None):
+        total = Interval.exact(gib(_number(words.hbm_gib or words.dram_gib or 0.0, "--hbm-gib")))
+        if host.gpu is None:
+            raise InputError(f"--hbm-gib: {host.name} has no GPU")
+        changes["gpu"] = replace(host.gpu, hbm_bytes=total)
+        if host.unified_memory:
+            changes["dram_bytes"] = total.best
+    return replace(host, **changes) if changes else host  # type: ignore[arg-type]
+
+
+def _gpus(host: Host, gpus: int) -> int:
+    if isinstance(gpus, bool) or gpus < 1 or gpus > LARGEST_COUNT:
+        raise InputError(f"--gpus must be a whole number of at least 1 (it is {gpus!r})")
+    if gpus > host.gpus:
+        raise InputError(
+            f"--gpus {gpus}: {host.name} has {host.gpus}",
+            help="write a host file with more GPUs, and give its path to --host",
+        )
+    return gpus
+
+
+def _number(value: float, flag: str, *, zero: bool = False) -> float:
+    if not 0 <= value < LARGEST_COUNT / GIB or (value == 0 and not zero):
+        raise InputError(f"{flag} must be {'0 or more' if zero else 'greater than 0'} (it is {value!r})")
+    return value
+
+
+def _link(text: str) -> Link:
+    """``pcie5x16``, ``c2c``, or a rate in GB/s."""
+    try:
+        rate = float(text)
+    except ValueError:
+        return link_named(text)
+    if not 0 < rate < LARGEST_COUNT / GIB:
+        raise InputError(f"--link must be a link class or a rate in GB/s (it is {text!r})")
+    return Link("given", Interval.exact(gb_per_s(rate)))

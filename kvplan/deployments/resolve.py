@@ -1,0 +1,170 @@
+"""Words -> a Deployment: names looked up in the catalogs, units converted, defaults filled in, limits checked."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from kvplan.catalog.hardware import load_host
+from kvplan.catalog.models import load_model
+from kvplan.deployments.layout import natural_layout
+from kvplan.deployments.overrides import overridden
+from kvplan.deployments.words import Words
+from kvplan.domain.deployment import Deployment, EngineSettings, Layout
+from kvplan.domain.host import Host
+from kvplan.domain.model import Model
+from kvplan.domain.weight_scheme import SCHEMES
+from kvplan.domain.workload import Neighbours, Objectives, Workload
+from kvplan.engines import choose_engine
+from kvplan.errors import InputError, UnknownName
+from kvplan.units import LARGEST_COUNT, gb_per_s, gib, ms, parse_tokens, parse_vllm_tokens
+
+DEFAULT_CONTEXT_TOKENS = 32768
+DEFAULT_ITL_MS = 50.0
+DEFAULT_MARGIN = 0.05
+
+
+def resolve(words: Words) -> Deployment:
+    """The deployment that the words describe. Raises InputError, UnknownName, CatalogError or CannotJudge."""
+    if not words.model:
+        raise InputError("no model was named", help="--model NAME, e.g. llama3-8b, or a path to a config.json")
+    if not words.host:
+        raise InputError("no host was named", help="--host NAME, e.g. rtx4090, or a path to a TOML file with one host")
+    return resolve_on(words, load_model(words.model, words.catalog), load_host(words.host, words.catalog))
+
+
+def resolve_on(words: Words, model: Model, host: Host) -> Deployment:
+    """The same for a model and a host that are already loaded."""
+    installed = host.gpus
+    host = overridden(host, words)
+    layout = _layout(words, model, host)
+    return Deployment(
+        model=model,
+        host=host,
+        gpus_installed=installed,
+        engine=choose_engine(words.engine, host),
+        layout=layout,
+        settings=_settings(words),
+        workload=_workload(words, model),
+        objectives=Objectives(
+            itl_s=ms(positive(words.itl_ms, "--itl-ms", DEFAULT_ITL_MS)),
+            ttft_s=None if words.ttft_ms is None else ms(positive(words.ttft_ms, "--ttft-ms", 1.0)),
+            margin_fraction=fraction(words.margin, "--margin", DEFAULT_MARGIN),
+        ),
+        neighbours=Neighbours(
+            tenants=count(words.tenants, "--tenants", 1),
+            link_bytes_per_s=gb_per_s(not_negative(words.other_link_gb_per_s, "--other-link-gb-per-s")),
+            cpu_cores=not_negative(words.other_cpu_cores, "--other-cpu-cores"),
+            dram_bytes=gib(not_negative(words.other_dram_gib, "--other-dram-gib")),
+        ),
+    )
+
+
+def with_users(words: Words, users: int) -> Words:
+    """The same words for another number of users."""
+    return replace(words, users=users)
+
+
+def _layout(words: Words, model: Model, host: Host) -> Layout:
+    natural = natural_layout(model, host.gpus)
+    named = (words.tp, words.pp, words.dp, words.ep, words.dcp)
+    if all(value is None for value in named):
+        return natural
+    pp = count(words.pp, "--pp", 1)
+    dp = count(words.dp, "--dp", 1)
+    tp = count(words.tp, "--tp", 0) if words.tp else natural_layout(model, max(1, host.gpus // (pp * dp))).tp
+    if words.dp is None and words.tp:
+        dp = max(1, host.gpus // (tp * pp))
+    return Layout(tp=tp, pp=pp, dp=dp, ep=count(words.ep, "--ep", 1), dcp=count(words.dcp, "--dcp", 1))
+
+
+def _settings(words: Words) -> EngineSettings:
+    if words.weights is not None and words.weights.lower() not in SCHEMES:
+        raise UnknownName.of("weight type", words.weights, SCHEMES, listing="known: " + ", ".join(SCHEMES))
+    batched = words.max_num_batched_tokens
+    return EngineSettings(
+        weights=words.weights.lower() if words.weights else None,
+        kv_cache_dtype=words.kv_cache_dtype,
+        gpu_memory_utilization=_optional_fraction(words.gpu_memory_utilization, "--gpu-memory-utilization"),
+        mem_fraction_static=_optional_fraction(words.mem_fraction_static, "--mem-fraction-static"),
+        max_model_len=_engine_tokens(words.max_model_len, "--max-model-len"),
+        max_num_batched_tokens=_engine_tokens(batched, "--max-num-batched-tokens"),
+        max_num_seqs=None if words.max_num_seqs is None else count(words.max_num_seqs, "--max-num-seqs", 1),
+        block_size=None if words.block_size is None else count(words.block_size, "--block-size", 16),
+        enforce_eager=words.enforce_eager,
+        kv_offloading_bytes=_optional_gib(words.kv_offloading_size, "--kv-offloading-size"),
+        cpu_offload_bytes=_optional_gib(words.cpu_offload_gb, "--cpu-offload-gb"),
+    )
+
+
+def _workload(words: Words, model: Model) -> Workload:
+    prompt = tokens(words.prompt_tokens, "--prompt-tokens")
+    output = tokens(words.output_tokens, "--output-tokens")
+    context = tokens(words.context, "--context") or _engine_tokens(words.max_model_len, "--max-model-len")
+    if context is None:
+        context = (prompt or 0) + (output or 0) if prompt else None
+    if context is None:
+        context = min(model.max_context_tokens or DEFAULT_CONTEXT_TOKENS, DEFAULT_CONTEXT_TOKENS)
+    prompt = prompt or max(1, context - (output or 0))
+    if prompt + (output or 0) > context:
+        raise InputError(
+            f"--prompt-tokens {prompt} and --output-tokens {output or 0} are more than --context {context}",
+            help="leave out --context, or make it at least their sum",
+        )
+    return Workload(
+        context_tokens=context,
+        users=count(words.users, "--users", 1),
+        prompt_tokens=prompt,
+        output_tokens=output,
+        shared_prefix_tokens=tokens(words.shared_prefix_tokens, "--shared-prefix-tokens") or 0,
+        prefix_hit_fraction=fraction(words.prefix_hit_fraction, "--prefix-hit-fraction", 0.0, closed=True),
+        idle_sessions=0 if not words.idle_sessions else count(words.idle_sessions, "--idle-sessions", 0),
+    )
+
+
+def tokens(value: str | int | None, flag: str) -> int | None:
+    """A count of tokens as typed (``128k`` = 131072), or None."""
+    return None if value is None else parse_tokens(str(value), what=flag)
+
+
+def count(value: int | None, flag: str, default: int) -> int:
+    """A whole number of at least 1."""
+    number = default if value is None else value
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1 or number > LARGEST_COUNT:
+        raise InputError(f"{flag} must be a whole number of at least 1 (it is {number!r})")
+    return number
+
+
+def positive(value: float | None, flag: str, default: float) -> float:
+    """A finite number above 0."""
+    number = default if value is None else value
+    if not math.isfinite(number) or number <= 0 or number > LARGEST_COUNT:
+        raise InputError(f"{flag} must be greater than 0 (it is {number!r})")
+    return float(number)
+
+
+def not_negative(value: float, flag: str) -> float:
+    """A finite number of at least 0."""
+    if not math.isfinite(value) or value < 0 or value > LARGEST_COUNT:
+        raise InputError(f"{flag} must be 0 or more (it is {value!r})")
+    return float(value)
+
+
+def fraction(value: float | None, flag: str, default: float, *, closed: bool = False) -> float:
+    """A share in [0, 1), or in [0, 1] where ``closed``."""
+    number = default if value is None else value
+    if not math.isfinite(number) or number < 0 or number > 1 or (number == 1 and not closed):
+        raise InputError(f"{flag} must be a fraction from 0 to 1 (it is {number!r})")
+    return float(number)
+
+
+def _optional_fraction(value: float | None, flag: str) -> float | None:
+    return None if value is None else positive(fraction(value, flag, 0.0, closed=True), flag, 0.0)
+
+
+def _optional_gib(value: float | None, flag: str) -> float | None:
+    return None if value is None else gib(not_negative(value, flag))
+
+
+def _engine_tokens(value: str | int | None, flag: str) -> int | None:
+    return None if value is None else parse_vllm_tokens(str(value), what=flag)

@@ -1,0 +1,34 @@
+"""Answers -> text. One file a format; Rich only where a table is drawn.
+
+A family of results has a function that returns its renderers by format name, and each renderer is imported when it is
+used, so that JSON never loads Rich.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Renderer = Callable[[Any], str]
+
+
+def lazily(module: str, function: str) -> Renderer:
+    """A renderer that imports its module on first use."""
+
+    def render(answer: Any) -> str:
+        from importlib import import_module
+
+        text: str = getattr(import_module(f"kvplan.render.{module}"), function)(answer)
+        return text
+
+    return render
+
+
+def fit_formats() -> Mapping[str, Renderer]:
+    """Formats of ``kvplan fit``."""
+    return {
+        "table": lazily("fit_table", "render"),
+        "json": lazily("json_text", "render"),
+        "markdown": lazily("fit_markdown", "render"),
+        "csv": lazily("fit_csv", "render"),
+    }

@@ -1,0 +1,1 @@
+"""The typed answers of the public API, and their JSON."""

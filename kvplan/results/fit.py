@@ -1,0 +1,153 @@
+"""``kvplan fit``: which KV strategy fits this model on this host for this workload, and what binds each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kvplan import __version__
+from kvplan.assess import assess
+from kvplan.catalog.files import catalog_files, digest
+from kvplan.deployments.resolve import resolve
+from kvplan.deployments.words import Words
+from kvplan.domain.assessment import Assessment, Budget, StrategyAssessment
+from kvplan.remedies import Remedy, find_remedies
+from kvplan.results.json_shapes import Json, host_json, interval, layout_json, model_json, whole, whole_interval
+
+SCHEMA = "kvplan.fit/1"
+MATRIX_SCHEMA = "kvplan.fit-matrix/1"
+
+
+@dataclass(frozen=True, slots=True)
+class FitResult:
+    """The answer of one ``fit``."""
+
+    assessment: Assessment
+    remedies: tuple[Remedy, ...]
+    catalog_digest: str
+    catalog_paths: tuple[str, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """0 fits or tight, 1 unlikely or no, 3 unknown or not applicable."""
+        return {"fits": 0, "tight": 0, "unlikely": 1, "no": 1}.get(self.assessment.verdict.outcome, 3)
+
+    def to_json(self) -> Json:
+        """The envelope ``kvplan.fit/1``."""
+        assessment = self.assessment
+        deployment = assessment.deployment
+        workload, objectives, memory = deployment.workload, deployment.objectives, assessment.gpu_memory
+        verdict = assessment.verdict
+        return {
+            "schema": SCHEMA,
+            "kvplan_version": __version__,
+            "model": model_json(deployment.model),
+            "host": host_json(deployment.host, deployment.layout.gpus),
+            "engine": {"name": deployment.engine.name, "version": deployment.engine.version},
+            "workload": {
+                "context_tokens": workload.context_tokens,
+                "prompt_tokens": workload.prompt_tokens,
+                "output_tokens": workload.output_tokens,
+                "users": workload.users,
+            },
+            "objectives": {
+                "itl_s": objectives.itl_s,
+                "ttft_s": objectives.ttft_s,
+                "margin_fraction": objectives.margin_fraction,
+            },
+            "layout": layout_json(deployment),
+            "gpu_memory": {
+                "total_bytes": whole(memory.total_bytes),
+                "budget_bytes": whole(memory.budget_bytes),
+                "weight_bytes": whole(memory.weight_bytes),
+                "activation_bytes": whole(memory.activation_bytes),
+                "runtime_bytes": whole(memory.runtime_bytes),
+                "graph_bytes": whole(memory.graph_bytes),
+                "kv_pool_bytes": whole_interval(memory.kv_pool_bytes),
+                "kv_pool_tokens": memory.kv_pool_tokens,
+            },
+            "verdict": {
+                "outcome": verdict.outcome,
+                "strategy": verdict.strategy,
+                "bound_by": verdict.bound_by,
+                "sentence": verdict.sentence,
+            },
+            "catalog": {"digest": self.catalog_digest, "files": list(self.catalog_paths)},
+            "strategies": [strategy_json(item) for item in assessment.strategies],
+            "remedies": [remedy_json(remedy) for remedy in self.remedies],
+            "not_modelled": list(assessment.not_modelled),
+            "warnings": list(assessment.warnings),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class FitMatrix:
+    """One ``fit`` for each of several hosts."""
+
+    fits: tuple[FitResult, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """0 where any host works; otherwise the best of their codes."""
+        return min(fit.exit_code for fit in self.fits)
+
+    def to_json(self) -> Json:
+        """The envelope ``kvplan.fit-matrix/1``."""
+        return {"schema": MATRIX_SCHEMA, "fits": [fit.to_json() for fit in self.fits]}
+
+
+def fit(words: Words) -> FitResult:
+    """Judge one deployment. Raises KvplanError for input that can't be used or judged."""
+    assessment = assess(resolve(words), words.strategies)
+    remedies: list[Remedy] = []
+    if assessment.verdict.outcome in ("unlikely", "no"):
+        remedies = find_remedies(assessment, words.catalog, words.strategies)
+    files = (*catalog_files("hardware.toml", words.catalog), *catalog_files("models.toml", words.catalog))
+    unique = {file.path: file for file in files}
+    return FitResult(assessment, tuple(remedies), digest(tuple(unique.values())), tuple(unique))
+
+
+def strategy_json(item: StrategyAssessment) -> Json:
+    """One strategy's record."""
+    loss = item.accuracy
+    return {
+        "id": item.id,
+        "outcome": item.outcome,
+        "bound_by": item.bound_by,
+        "reason": item.reason or None,
+        "kv_bytes_per_token": whole(item.kv_bytes_per_token),
+        "budgets": {name: budget_json(budget) for name, budget in item.budgets.items()},
+        "users_max": whole_interval(item.users_max),
+        "context_tokens_max": whole_interval(item.context_tokens_max),
+        "itl_s": interval(item.itl_s),
+        "ttft_s": interval(item.ttft_s),
+        "decode_tokens_per_s": interval(item.decode_tokens_per_s),
+        "accuracy": {"loss_points": {"low": loss.low, "high": loss.high}, "on": loss.on, "source": loss.source},
+        "flags": item.flags,
+        "evidence": list(item.evidence),
+        "notes": list(item.notes),
+    }
+
+
+def budget_json(budget: Budget) -> Json:
+    """One budget: bytes are integers, rates and cores are floats."""
+    in_bytes = budget.name in ("hbm", "dram_capacity")
+    number = whole if in_bytes else (lambda value: value)
+    return {
+        "used": whole_interval(budget.used) if in_bytes else interval(budget.used),
+        "limit": number(budget.limit),
+        "parts": [
+            {"name": part.name, "value": number(part.value), "formula": part.formula, "source": part.source}
+            for part in budget.parts
+        ],
+    }
+
+
+def remedy_json(remedy: Remedy) -> Json:
+    """One remedy."""
+    return {
+        "change": remedy.change,
+        "strategy": remedy.strategy,
+        "users_max": remedy.users_max,
+        "itl_s": interval(remedy.itl_s),
+        "works": remedy.works,
+    }

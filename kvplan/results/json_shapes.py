@@ -1,0 +1,64 @@
+"""Small pieces that every JSON envelope shares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kvplan.domain.deployment import Deployment
+from kvplan.domain.host import Host
+from kvplan.domain.interval import Interval
+from kvplan.domain.model import Model
+
+Json = dict[str, Any]
+
+
+def interval(value: Interval | None) -> Json | None:
+    """``{"low", "best", "high"}`` of floats."""
+    return None if value is None else {"low": value.low, "best": value.best, "high": value.high}
+
+
+def whole_interval(value: Interval | None) -> Json | None:
+    """The same of integers: bytes, tokens, users."""
+    return None if value is None else {"low": int(value.low), "best": int(value.best), "high": int(value.high)}
+
+
+def whole(value: float | None) -> int | None:
+    """Bytes as an integer."""
+    return None if value is None else round(value)
+
+
+def model_json(model: Model) -> Json:
+    """The model's line in an envelope."""
+    return {
+        "name": model.name,
+        "parameters": model.weights.total,
+        "active_parameters": model.active_elements,
+        "layers": model.layers,
+        "max_context_tokens": model.max_context_tokens,
+        "source": model.source,
+    }
+
+
+def host_json(host: Host, gpus: int) -> Json:
+    """The host's line; ``gpus`` of its GPUs are in use."""
+    link = None
+    if host.link is not None:
+        link = {"kind": host.link.kind, "bytes_per_s": host.link.bytes_per_s.best}
+    return {
+        "name": host.name,
+        "gpus": gpus,
+        "gpu": host.gpu.name if host.gpu else None,
+        "hbm_bytes": whole(host.gpu.hbm_bytes.best) if host.gpu else None,
+        "dram_bytes": whole(host.dram_bytes),
+        "cpu_cores": None if host.cpu_cores is None else host.cpu_cores.best,
+        "numa_nodes": host.numa_nodes,
+        "link": link,
+        "unified_memory": host.unified_memory,
+        "source": host.source,
+    }
+
+
+def layout_json(deployment: Deployment) -> Json:
+    """tp, pp, dp, ep, dcp."""
+    layout = deployment.layout
+    return {"tp": layout.tp, "pp": layout.pp, "dp": layout.dp, "ep": layout.ep, "dcp": layout.dcp}
