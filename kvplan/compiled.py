@@ -1,24 +1,50 @@
 """The core, compiled by Numba: the same functions, registered rather than rewritten. The only importer of numba.
 
 ``register_jitable`` lets compiled code call the plain functions of ``kvplan.core``; the loops over grids are compiled
-here. Compiled machine code is kept in a folder that is named by a digest of the core's sources and the versions of
-Python and Numba, since Numba's own key covers only the file of the compiled function.
+here. Machine code is kept in a folder of its own for every state of the sources, since Numba's own key covers only the
+file of the compiled function: after an edit of the core it would return the old number.
 """
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
+import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 from types import FunctionType
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
+
+import numba
+import numpy as np
+from numba.extending import register_jitable
+from numpy.typing import NDArray
 
 import kvplan.core
+from kvplan.core.decode import decode_step
+from kvplan.core.placement import place
+from kvplan.core.shapes import Plan
+from kvplan.core.verdicts import heaviest, loads, outcome
+
+OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+class GridJudgement(NamedTuple):
+    """One strategy over a grid; every array has the shape (contexts, users)."""
+
+    outcomes: NDArray[np.int64]
+    """The core's outcome codes."""
+    itl_s: NDArray[np.float64]
+    """Time of a decode step at the best estimate."""
+    overload: NDArray[np.float64]
+    """How far over its tightest limit the optimistic end is: 1.0 is exactly at it."""
 
 
 def core_functions() -> Iterator[FunctionType]:
@@ -31,37 +57,65 @@ def core_functions() -> Iterator[FunctionType]:
                 yield value
 
 
+def source_digest() -> str:
+    """What compiled code depends on: the core's sources, this file, and the versions of Python, Numba and NumPy."""
+    digest = hashlib.sha256("\n".join((sys.version, numba.__version__, np.__version__)).encode())
+    for source in (*sorted(Path(kvplan.core.__path__[0]).glob("*.py")), Path(__file__)):
+        text = source.read_bytes()
+        digest.update(f"{source.name} {len(text)}\n".encode() + text)
+    return digest.hexdigest()[:16]
+
+
+@cache
 def cache_folder() -> Path:
-    """Where compiled code is kept: private to the user, new for every state of the sources; temporary if it must be."""
-    digest = hashlib.sha256(sys.version.encode())
-    sources = [*sorted(Path(kvplan.core.__path__[0]).glob("*.py")), Path(__file__)]
-    for source in sources:
-        digest.update(source.read_bytes())
-    base = os.environ.get("KVPLAN_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    folder = Path(base).expanduser() / "kvplan" / digest.hexdigest()[:16]
+    """Where compiled code is kept: ``KVPLAN_CACHE_DIR``, else the user's cache folder; temporary if it must be.
+
+    The files are pickles, so a folder that others own or may write to is never used.
+    """
+    for base in (os.environ.get("KVPLAN_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME"), "~/.cache"):
+        if base and os.path.isabs(os.path.expanduser(base)):
+            folder = Path(base).expanduser() / "kvplan" / source_digest()
+            if is_private(folder.parent) and is_private(folder):
+                return folder
+            break
+    temporary = tempfile.mkdtemp(prefix="kvplan-")
+    atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+    return Path(temporary)
+
+
+def is_private(folder: Path) -> bool:
+    """Make the folder if it is missing; whether it is a real folder of this user that nobody else can write to."""
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if os.access(folder, os.W_OK) and folder.stat().st_uid == os.getuid():
-            return folder
-    except (OSError, AttributeError):
-        pass
-    return Path(tempfile.mkdtemp(prefix="kvplan-"))
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(exist_ok=True, mode=stat.S_IRWXU)
+        status = folder.lstat()
+    except OSError:
+        return False
+    if not stat.S_ISDIR(status.st_mode) or not os.access(folder, os.W_OK | os.X_OK):
+        return False
+    if sys.platform == "win32":  # access lists, not mode bits; the profile's own folder is the user's
+        return True
+    return status.st_uid == os.getuid() and not status.st_mode & OTHERS_MAY_WRITE
 
 
-os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder()))
+def is_cold(function: Callable[..., Any]) -> bool:
+    """Whether a compiled loop of this file must be compiled first, which takes seconds."""
+    return next(cache_folder().rglob(f"*{function.__name__}-*.nbi"), None) is None
 
-import numba  # noqa: E402  (the cache folder must be set before numba reads its configuration)
-import numpy as np  # noqa: E402
-from numba.extending import register_jitable  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
 
-from kvplan.core.decode import decode_step  # noqa: E402
-from kvplan.core.placement import place  # noqa: E402
-from kvplan.core.shapes import Plan  # noqa: E402
-from kvplan.core.verdicts import loads, outcome  # noqa: E402
+def cached(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A loop of this file, compiled on first use and kept in ``cache_folder()``.
 
-for _function in core_functions():
-    register_jitable(_function)
+    Numba fixes the folder when a function is decorated, so its setting is changed for that moment only: a program
+    that uses Numba for itself keeps its own.
+    """
+    settings: Any = numba.config
+    before = settings.CACHE_DIR
+    settings.CACHE_DIR = str(cache_folder())
+    try:
+        return cast("Callable[..., Any]", numba.njit(cache=True)(function))
+    finally:
+        settings.CACHE_DIR = before
 
 
 def compile_function(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -69,23 +123,33 @@ def compile_function(function: Callable[..., Any]) -> Callable[..., Any]:
     return cast("Callable[..., Any]", numba.njit(function))
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
-def _judge_grid(low, best, high, margin_fraction, contexts, users, outcomes, itl_s):  # type: ignore[no-untyped-def]
+for _function in core_functions():
+    register_jitable(_function)
+
+
+@cached
+def judge_points(  # type: ignore[no-untyped-def]
+    ends, margin_fraction, contexts, users, outcomes, itl_s, overload
+):
+    """The loop behind ``judge_grid``; fills the three arrays."""
+    low, best, high = ends
     for row in range(contexts.shape[0]):
         for column in range(users.shape[0]):
             context = contexts[row]
             count = users[column]
+            optimistic = loads(low, context, count)
             outcomes[row, column] = outcome(
-                loads(low, context, count), loads(best, context, count), loads(high, context, count), margin_fraction
+                optimistic, loads(best, context, count), loads(high, context, count), margin_fraction
             )
             itl_s[row, column] = decode_step(best, place(best, context, count), context, count).itl_s
+            overload[row, column] = heaviest(optimistic)
 
 
 def judge_grid(
     ends: tuple[Plan, Plan, Plan], margin_fraction: float, contexts: NDArray[np.float64], users: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Outcome codes and best-estimate ITL (s) of one strategy, both of shape (contexts, users)."""
-    outcomes = np.empty((contexts.shape[0], users.shape[0]), dtype=np.int64)
-    itl_s = np.empty((contexts.shape[0], users.shape[0]), dtype=np.float64)
-    _judge_grid(*ends, margin_fraction, contexts, users, outcomes, itl_s)
-    return outcomes, itl_s
+) -> GridJudgement:
+    """One strategy, given by its optimistic, best and pessimistic plan, at every context with every number of users."""
+    shape = (contexts.shape[0], users.shape[0])
+    judged = GridJudgement(np.empty(shape, np.int64), np.empty(shape), np.empty(shape))
+    judge_points(ends, margin_fraction, contexts, users, *judged)
+    return judged

@@ -40,8 +40,7 @@ def assess(deployment: Deployment, strategy_ids: tuple[str, ...] = ()) -> Assess
     """
     frame = build_frame(deployment)
     deployment = frame.deployment
-    chosen = [find_strategy(name) for name in strategy_ids] or list(_default_strategies(frame))
-    judged = tuple(judge(frame, strategy) for strategy in chosen)
+    judged = tuple(judge(frame, strategy) for strategy in chosen_strategies(frame, strategy_ids))
     return Assessment(
         deployment=deployment,
         gpu_memory=gpu_memory(frame),
@@ -126,8 +125,10 @@ def gpu_memory(frame: Frame) -> GpuMemory:
     )
 
 
-def _default_strategies(frame: Frame) -> list[Strategy]:
-    """All single strategies, and the combinations whose parts both make sense here."""
+def chosen_strategies(frame: Frame, strategy_ids: tuple[str, ...] = ()) -> list[Strategy]:
+    """The strategies named; else all single ones, and the combinations whose parts both make sense here."""
+    if strategy_ids:
+        return [find_strategy(name) for name in dict.fromkeys(strategy_ids)]
     host, kernels = frame.deployment.host, frame.situation.kernels
     chosen = []
     for strategy in all_strategies().values():

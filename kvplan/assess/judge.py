@@ -9,7 +9,7 @@ from kvplan.assess.budgets import Judged, budgets
 from kvplan.core.decode import decode_step
 from kvplan.core.demand import demand
 from kvplan.core.kv_cache import growing_bytes_per_token
-from kvplan.core.placement import place, sequences_per_replica
+from kvplan.core.placement import place
 from kvplan.core.prefill import ttft_s
 from kvplan.core.shapes import Loads, Plan
 from kvplan.core.verdicts import heaviest, loads, longest_context, most_users, outcome
@@ -47,32 +47,28 @@ def kernel_of(frame: Frame, strategy: Strategy) -> KvKernel | None:
 
 def plan_ends(frame: Frame, strategy: Strategy) -> tuple[Plan, Plan, Plan]:
     """The strategy's plan at its optimistic, best and pessimistic end."""
+    return plan_end(frame, strategy, 0), plan_end(frame, strategy, 1), plan_end(frame, strategy, 2)
+
+
+def plan_end(frame: Frame, strategy: Strategy, end: int) -> Plan:
+    """The strategy's plan at one end: 0 optimistic, 1 best, 2 pessimistic."""
     deployment, policy = frame.deployment, frame.situation.policy
     kernel = kernel_of(frame, strategy)
     kv_format: KvFormat = kernel.format if kernel else numbers.native_format(deployment)
-    kv = numbers.kv_growths(deployment.model, kv_format, deployment.layout, policy)
-    stored = numbers.weight_bytes(deployment)
     gpu = deployment.host.gpu
     assert gpu is not None  # assess gives every host a compute device
-    rows = strategy.charges(frame.situation)
+    charges = strategy.charges(frame.situation)[end]
     if strategy.kv_suffix is None and kernel is not None:
-        rate = kernel.format.step_rate_fraction
-        rows = (rows[0]._replace(kv_rate_fraction=rate), rows[1]._replace(kv_rate_fraction=rate),
-                rows[2]._replace(kv_rate_fraction=rate))  # fmt: skip
-    requests = numbers.traffic(deployment)
-    low, best, high = (
-        Plan(
-            kv,
-            numbers.model_work(deployment, stored[end]),
-            rows[end],
-            numbers.gpu_rates(gpu, deployment.host, end),
-            numbers.host_rates(deployment, end),
-            numbers.limits(deployment, policy, end),
-            requests,
-        )
-        for end in range(3)
+        charges = charges._replace(kv_rate_fraction=kernel.format.step_rate_fraction)
+    return Plan(
+        numbers.kv_growths(deployment.model, kv_format, deployment.layout, policy),
+        numbers.model_work(deployment, numbers.weight_bytes(deployment)[end]),
+        charges,
+        numbers.gpu_rates(gpu, deployment.host, end),
+        numbers.host_rates(deployment, end),
+        numbers.limits(deployment, policy, end),
+        numbers.traffic(deployment),
     )
-    return low, best, high
 
 
 def judge(frame: Frame, strategy: Strategy) -> StrategyAssessment:
@@ -93,7 +89,7 @@ def judge(frame: Frame, strategy: Strategy) -> StrategyAssessment:
     bound = None if code <= 1 else binding(low if code == 3 else best)
     if frame.topology_excuse is not None:
         found, bound = frame.topology_excuse.outcome, frame.topology_excuse.bound_by
-    itl = Interval(*(_itl_s(end, context, users) for end in ends))
+    itl = None if has_no_place(low) else Interval(*(_itl_s(end, context, users) for end in ends))
     tokens_ceiling = float(deployment.model.max_context_tokens or 2**24)
     return StrategyAssessment(
         id=strategy.id,
@@ -105,9 +101,9 @@ def judge(frame: Frame, strategy: Strategy) -> StrategyAssessment:
         budgets=budgets(judged),
         users_max=_from_ends([most_users(end, context, USERS_CEILING) for end in ends]),
         context_tokens_max=_from_ends([longest_context(end, users, tokens_ceiling) for end in ends]),
-        itl_s=itl if deployment.host.gpu and deployment.host.gpu.hbm_bytes_per_s else None,
-        ttft_s=_ttft_s(deployment, ends, context),
-        decode_tokens_per_s=itl.map(lambda seconds: users / seconds),
+        itl_s=itl,
+        ttft_s=_ttft_s(deployment, ends, context) if itl else None,
+        decode_tokens_per_s=itl.map(lambda seconds: users / seconds) if itl else None,
         accuracy=_loss(frame, strategy),
         flags=_command(frame, strategy, judged),
         overload=heaviest(low),
@@ -172,6 +168,11 @@ def _excused(frame: Frame, strategy: Strategy, excuse: Excuse) -> StrategyAssess
     )
 
 
+def has_no_place(optimistic: Loads) -> bool:
+    """Whether the bytes do not fit even at the optimistic end: then nothing runs, and no time can be given."""
+    return optimistic.hbm > 1.0 or optimistic.dram_capacity > 1.0
+
+
 def binding(load: Loads) -> str:
     """The budget that binds: the fullest resource that is over, else the objective that is missed."""
     over = [(getattr(load, name), name) for name in RESOURCES if getattr(load, name) > 1.0]
@@ -207,8 +208,3 @@ def _command(frame: Frame, strategy: Strategy, judged: Judged) -> str | None:
     if flags is None:
         return None
     return find_engine(frame.deployment.engine.name).command(frame.deployment, flags) or None
-
-
-def sequences(frame: Frame, plan: Plan) -> float:
-    """Sequences on the fullest replica."""
-    return sequences_per_replica(plan, float(frame.deployment.workload.users))

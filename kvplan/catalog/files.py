@@ -84,6 +84,15 @@ class Table:
             return dict(parse(place.file)[self._section][name]), place.file
         return tomllib.loads(_cut_row(place.file.text, place.start))[self._section][name], place.file
 
+    def figures(self, name: str, keys: tuple[str, ...]) -> dict[str, Any]:
+        """Some keys of one row, without parsing the rest of it where its file is a shipped one."""
+        place = self._places[name]
+        if place.start is None:
+            row = parse(place.file)[self._section][name]
+            return {key: row[key] for key in keys if key in row}
+        lines = _cut_row(place.file.text, place.start).splitlines()
+        return tomllib.loads("\n".join(line for line in lines if line.partition(" = ")[0] in keys))
+
 
 def catalog_files(shipped_name: str, extra: Sequence[str] = ()) -> tuple[CatalogFile, ...]:
     """In this order: shipped, the user's config folder, ``$KVPLAN_CATALOG``, ``extra`` (``--catalog``)."""

@@ -24,6 +24,7 @@ __all__ = [
     "list_hosts",
     "load_gpu",
     "load_host",
+    "pool_sizes",
 ]
 
 _FILE = "hardware.toml"
@@ -66,6 +67,23 @@ def list_hosts(extra: Sequence[str] = ()) -> list[HostListing]:
         row, file = hosts.row(name)
         listings.append(HostListing(_host(name, row, file, gpus), tuple(row.get("aliases", ())), file.path))
     return listings
+
+
+def pool_sizes(extra: Sequence[str] = ()) -> list[tuple[float, str]]:
+    """(GiB of all GPUs together, host), smallest first: a light index for a search. Hosts without a GPU are left out."""
+    files = catalog_files(_FILE, extra)
+    hosts, gpus = Table("hosts", files), Table("gpus", files)
+    found = []
+    for name in hosts.names():
+        row = hosts.figures(name, ("gpu", "gpus", "dram_gib", "gpu_share_fraction"))
+        gpu = gpus.find(row["gpu"]) if isinstance(row.get("gpu"), str) else None
+        if gpu is None:
+            continue
+        each = best_of(gpus.figures(gpu, ("hbm_gib",)).get("hbm_gib"))
+        pool = best_of(row.get("dram_gib")) or 0.0
+        total = pool * (best_of(row.get("gpu_share_fraction")) or 1.0) if each is None else each * row.get("gpus", 1)
+        found.append((total, name))
+    return sorted(found)
 
 
 def load_gpu(name: str, extra: Sequence[str] = ()) -> Gpu:

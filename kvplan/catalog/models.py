@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from kvplan.catalog.files import CatalogFile, Table, catalog_files
 from kvplan.checkpoints.model import model_from_config
@@ -17,8 +16,7 @@ SECTION: Final = "models"
 _FILE_ENDINGS = (".json", ".gguf", ".safetensors")
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRow:
+class ModelRow(NamedTuple):
     """One line of ``kvplan model list``."""
 
     name: str
@@ -29,6 +27,7 @@ class ModelRow:
     max_context_tokens: int | None
     family: str
     source: str
+    model: Model
 
 
 def load_model(name: str, extra: Sequence[str] = ()) -> Model:
@@ -86,6 +85,7 @@ def _listed(table: Table, name: str) -> ModelRow:
         max_context_tokens=model.max_context_tokens,
         family=row.get("family") or model.model_type,
         source=model.source,
+        model=model,
     )
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kvplan.checkpoints.elements import Parts
 from kvplan.domain.model import Experts, KvLayers
 
 
-@dataclass(frozen=True, slots=True)
-class Architecture:
+class Architecture(NamedTuple):
     """One family's answer: geometry, KV layout and what the checkpoint stores."""
 
     layers: int
@@ -27,7 +26,7 @@ class Architecture:
     """0 where tied."""
     max_context_tokens: int | None
     experts: Experts | None = None
-    mtp: Parts = field(default=Parts())
+    mtp: Parts = Parts()
     mtp_copies: int = 0
     """Elements of the embedding and head copies that are stored with the MTP heads."""
     towers: int = 0

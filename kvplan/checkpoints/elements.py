@@ -12,7 +12,6 @@ tests/truth/model_facts.jsonl.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 
@@ -28,16 +27,20 @@ class Matrix(NamedTuple):
         return self.outputs * self.inputs * self.copies
 
 
-@dataclass(frozen=True, slots=True)
 class Parts:
-    """What a piece of a model stores."""
+    """What a piece of a model stores. Parts add up and multiply; they are never changed.
 
-    linear: tuple[Matrix, ...] = ()
-    """Attention, dense feed-forward and shared experts."""
-    routed: tuple[Matrix, ...] = ()
-    """Routed experts."""
-    other: int = 0
-    """Elements of norms, biases and routers."""
+    ``linear`` are the matrices of attention, dense feed-forward layers and shared experts, ``routed`` those of routed
+    experts, ``other`` the elements of norms, biases and routers. A plain class, because creating a dataclass takes a
+    millisecond of every start.
+    """
+
+    __slots__ = ("linear", "other", "routed")
+
+    def __init__(self, linear: tuple[Matrix, ...] = (), routed: tuple[Matrix, ...] = (), other: int = 0) -> None:
+        self.linear = linear
+        self.routed = routed
+        self.other = other
 
     def __add__(self, more: Parts) -> Parts:
         return Parts(self.linear + more.linear, self.routed + more.routed, self.other + more.other)
@@ -142,6 +145,14 @@ def gated_mlp(hidden: int, inner: int, *, bias: bool = False) -> Parts:
 def plain_mlp(hidden: int, inner: int, *, bias: bool = False) -> Parts:
     """Up and down without a gate: 2·D·I; biases I + D."""
     return linear(hidden, inner, bias=bias) + linear(inner, hidden, bias=bias)
+
+
+def mtp_head(hidden: int, layer: Parts) -> Parts:
+    """One multi-token-prediction head: a decoder layer, a matrix 2·D·D that joins two inputs, and three norms.
+
+    The joint matrix stays in 16 bits, so it counts as ``other``.
+    """
+    return layer + Parts(other=linear(2 * hidden, hidden).total) + norm(hidden, norms=3)
 
 
 def routed_experts(hidden: int, inner: int, experts: int) -> Parts:

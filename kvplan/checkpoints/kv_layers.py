@@ -51,7 +51,9 @@ def slides_by_type(config: Config, layers: int) -> tuple[bool, ...] | None:
     return tuple(_SLIDES[word] for word in words)
 
 
-def slides_by_pattern(config: Config, layers: int, *, period: int, pattern_key: str = "sliding_window_pattern") -> tuple[bool, ...]:
+def slides_by_pattern(
+    config: Config, layers: int, *, period: int, pattern_key: str = "sliding_window_pattern"
+) -> tuple[bool, ...]:
     """Which layers slide by a period n (every n-th layer is full) or a word such as "LLLG" (L slides, G is full).
 
     ``period`` is the default of the model class, for files without the key; ``layer_types`` goes before both.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from kvplan.checkpoints import families, quantization
@@ -70,11 +71,8 @@ def _weights(architecture: Architecture, stored: quantization.Stored, published:
         towers=architecture.towers,
         scales=scales,
     )
-    if published is not None and published in (weights.total - architecture.mtp_copies, weights.total - scales - architecture.mtp_copies):
-        from dataclasses import replace
-
-        return replace(weights, mtp=mtp.total)
-    return weights
+    without_copies = replace(weights, mtp=mtp.total)
+    return without_copies if published == without_copies.total else weights
 
 
 def _check_total(weights: WeightElements, architecture: Architecture, where: str) -> None:

@@ -34,7 +34,8 @@ _NO_DTYPE = "the config states no dtype: 16-bit weights (bf16) are assumed"
 
 
 def stored(config: Config, *, experts: bool) -> Stored:
-    """The scheme of a checkpoint: by its quantization_config, else by its dtype. ``experts``: the model is a mixture."""
+    """The scheme of a checkpoint by its quantization_config, else by its dtype; ``experts``: it is a mixture."""
+    config = config.text()
     section = config.section("quantization_config", "compression_config")
     if section is None:
         return _plain(config)
@@ -56,8 +57,7 @@ def _is_empty(section: Config) -> bool:
 
 
 def _plain(config: Config) -> Stored:
-    text = config.text()
-    dtype = text.word("torch_dtype", "dtype")
+    dtype = config.word("torch_dtype", "dtype")
     if dtype is None:
         return Stored("bf16", warnings=(_NO_DTYPE,))
     name = dtype.removeprefix("torch.").lower()
@@ -68,13 +68,19 @@ def _plain(config: Config) -> Stored:
 
 def _fp8(section: Config, experts: bool) -> Stored:
     """One scale per block; without blocks one per matrix, and a second one where activations are static."""
-    sides = section.whole_list("weight_block_size")
-    if sides:
-        if len(sides) != 2 or 0 in sides:
-            raise section.wrong("weight_block_size", sides, "must be two positive numbers")
-        return Stored("fp8", lambda matrix: -(-matrix.outputs // sides[0]) * -(-matrix.inputs // sides[1]))
+    if section.get("weight_block_size") is not None:
+        return _fp8_blocks(section, "weight_block_size")
     per_matrix = 2 if section.get("activation_scheme") == "static" else 1
     return Stored("fp8", lambda matrix: per_matrix)
+
+
+def _fp8_blocks(section: Config, key: str) -> Stored:
+    """One scale for each block of rows x columns, also for a block that the matrix does not fill."""
+    sides = section.whole_list(key)
+    if len(sides) != 2 or 0 in sides:
+        raise section.wrong(key, list(sides), "must be two positive numbers")
+    rows, columns = sides
+    return Stored("fp8", lambda matrix: -(-matrix.outputs // rows) * -(-matrix.inputs // columns))
 
 
 def _fp8_rows(section: Config, experts: bool) -> Stored:
@@ -130,24 +136,35 @@ def _modelopt(section: Config, experts: bool) -> Stored:
 
 
 def _compressed_tensors(section: Config, experts: bool) -> Stored:
-    """The first group of ``config_groups`` decides: kvplan knows files with one scheme for all their matrices."""
+    """All groups of ``config_groups`` must store their weights alike: kvplan does not know what share each has."""
     groups = section.section("config_groups")
     names = groups.names() if groups is not None else []
-    first = groups.section(names[0]) if groups is not None and names else None
-    weights = first.section("weights") if first is not None else None
+    each = [_group_weights(groups.section(name), section, experts) for name in names] if groups is not None else []
+    if not each:
+        raise CannotJudge("config_groups of compressed-tensors names no weights", where=section.where)
+    if len({stored.scheme for stored in each}) > 1:
+        raise CannotJudge(
+            "config_groups stores its groups in different formats, and kvplan does not know how large each is",
+            where=section.where,
+        )
+    return each[0]
+
+
+def _group_weights(group: Config | None, section: Config, experts: bool) -> Stored:
+    weights = group.section("weights") if group is not None else None
     if weights is None:
         raise CannotJudge("config_groups of compressed-tensors names no weights", where=section.where)
     bits, kind = weights.count("num_bits"), weights.word("type") or "int"
-    group, strategy = weights.optional_count("group_size"), weights.word("strategy") or ""
-    if kind == "float" and bits == 8:
-        return _float8(weights, strategy)
-    if kind == "float" and bits == 4:
-        return Stored("mxfp4" if group == 32 else "nvfp4")
-    if kind == "int" and bits == 8:
+    group_size = weights.optional_count("group_size")
+    if (kind, bits) == ("float", 8):
+        return _float8(weights, weights.word("strategy") or "")
+    if (kind, bits) == ("float", 4):
+        return Stored("mxfp4" if group_size == 32 else "nvfp4")
+    if (kind, bits) == ("int", 8):
         return Stored("int8")
-    if kind == "int" and bits == 4:
-        if group == 32:
-            return Stored("int4-g32-experts" if experts and _leaves_attention(section) else "int4-g32")
+    if (kind, bits) == ("int", 4) and group_size == 32:
+        return Stored("int4-g32-experts" if experts and _leaves_attention(section) else "int4-g32")
+    if (kind, bits) == ("int", 4):
         return Stored("gptq-int4" if weights.flag("symmetric", default=True) else "awq-int4")
     raise CannotJudge(f"kvplan does not know {bits}-bit {shorten(kind)} weights", where=section.where)
 
@@ -156,8 +173,7 @@ def _float8(weights: Config, strategy: str) -> Stored:
     if strategy == "channel":
         return Stored("fp8", lambda matrix: matrix.outputs)
     if strategy == "block":
-        sides = weights.whole_list("block_structure") or (128, 128)
-        return Stored("fp8", lambda matrix: -(-matrix.outputs // max(sides[0], 1)) * -(-matrix.inputs // max(sides[-1], 1)))
+        return _fp8_blocks(weights.with_defaults(block_structure=[128, 128]), "block_structure")
     return Stored("fp8", lambda matrix: 1)
 
 

@@ -7,7 +7,6 @@ the language model. Held by the published totals of the models that carry them (
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from kvplan.checkpoints.architecture import Architecture
 from kvplan.checkpoints.config import Config
@@ -24,12 +23,12 @@ def with_tower(text: Architecture, config: Config, tower: Tower) -> Architecture
     elements = tower(vision, text.hidden_size) if vision is not None else None
     if elements is None:
         return with_unknown_tower(text)
-    return replace(text, towers=elements)
+    return text._replace(towers=elements)
 
 
 def with_unknown_tower(text: Architecture) -> Architecture:
     """The language model with a tower of a size that the config does not tell."""
-    return replace(text, towers_unknown=True, warnings=(*text.warnings, _UNKNOWN))
+    return text._replace(towers_unknown=True, warnings=(*text.warnings, _UNKNOWN))
 
 
 def qwen2_vision(vision: Config, text_hidden: int) -> int | None:

@@ -13,6 +13,7 @@ import typer
 
 from kvplan import __version__
 from kvplan.cli.failures import run
+from kvplan.cli.quick import QuickGroup
 
 COMMANDS = ("fit", "check", "kv", "sweep", "model", "host", "explain", "schema")
 """In the order in which ``--help`` lists them; each is a module of this folder with ``register(app)``."""
@@ -27,6 +28,7 @@ def build_app(commands: tuple[str, ...] = COMMANDS) -> typer.Typer:
     """The application with these commands."""
     app = typer.Typer(
         name="kvplan",
+        cls=QuickGroup,
         help="Which KV-cache strategy fits this model on this host, and which budget binds the others?",
         no_args_is_help=True,
         add_completion=True,

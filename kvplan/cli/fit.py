@@ -6,13 +6,14 @@ import typer
 
 from kvplan.cli import options as o
 from kvplan.cli.outputs import write
+from kvplan.cli.quick import QuickCommand
 from kvplan.render import fit_formats
 from kvplan.results.fit import FitMatrix, fit
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("fit")(fit_command)
+    app.command("fit", cls=QuickCommand)(fit_command)
 
 
 def fit_command(

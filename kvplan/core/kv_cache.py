@@ -16,7 +16,7 @@ def growing_bytes(kv: KvGrowths, tokens: float) -> float:
     """Bytes of the layers that keep every token: bytes per token x tokens in whole blocks, summed over kinds."""
     total = 0.0
     for growth in kv:
-        if growth.window_tokens == 0.0:
+        if growth.window_tokens == 0.0 and growth.bytes_per_token > 0.0:
             total += growth.bytes_per_token * whole_blocks(tokens, growth.block_tokens)
     return total
 

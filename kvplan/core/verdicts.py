@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from kvplan.core.decode import decode_step
 from kvplan.core.demand import demand
+from kvplan.core.kv_cache import whole_blocks
 from kvplan.core.placement import place
 from kvplan.core.prefill import ttft_s
 from kvplan.core.shapes import Loads, Plan
@@ -72,42 +75,80 @@ def outcome(optimistic: Loads, best: Loads, pessimistic: Loads, margin_fraction:
     return FITS
 
 
-def fits_inside(plan: Plan, context_tokens: float, users: float) -> bool:
-    """Whether this end of the uncertainty is inside every budget."""
-    return heaviest(loads(plan, context_tokens, users)) <= 1.0
+def heaviest_at(plan: Plan, context_tokens: float, users: float) -> float:
+    """The largest load at this end of the uncertainty; at most 1.0 is inside every budget."""
+    return heaviest(loads(plan, context_tokens, users))
+
+
+class Bracket(NamedTuple):
+    """A search between a value that fits and one that does not."""
+
+    low: float
+    room: float
+    """How far the load at ``low`` is below 1.0."""
+    high: float
+    excess: float
+    """How far the load at ``high`` is above 1.0."""
+    same_side: float
+    """How many guesses in a row became the same end: below zero the low one."""
+
+
+def next_guess(bracket: Bracket) -> float:
+    """A whole number strictly inside: where a straight line crosses 1.0, as most loads are straight.
+
+    The middle, where the load is flat at either end or two guesses in a row became the same end: no search takes
+    more than three times the guesses of halving.
+    """
+    middle = (bracket.low + bracket.high) // 2.0
+    if bracket.room < 1e-6 or bracket.excess < 1e-6 or bracket.excess > 1e3 or abs(bracket.same_side) >= 2.0:
+        return middle
+    crossing = bracket.low + (bracket.high - bracket.low) * bracket.room / (bracket.room + bracket.excess)
+    return min(max(crossing // 1.0, bracket.low + 1.0), bracket.high - 1.0)
+
+
+def tightened(bracket: Bracket, guess: float, load: float) -> Bracket:
+    """The bracket after one more load is known."""
+    stuck = abs(bracket.same_side) >= 2.0
+    if load <= 1.0:
+        run = -1.0 if stuck else min(bracket.same_side, 0.0) - 1.0
+        return Bracket(guess, 1.0 - load, bracket.high, bracket.excess, run)
+    run = 1.0 if stuck else max(bracket.same_side, 0.0) + 1.0
+    return Bracket(bracket.low, bracket.room, guess, load - 1.0, run)
 
 
 def most_users(plan: Plan, context_tokens: float, ceiling: float) -> float:
-    """The most users that fit at a context, by bisection: every load grows with users. 0 where not even one fits."""
-    if not fits_inside(plan, context_tokens, 1.0):
-        return 0.0
+    """The most users that fit at a context: every load grows with users. 0 where not even one fits."""
     low = 1.0
+    low_load = heaviest_at(plan, context_tokens, low)
+    if low_load > 1.0:
+        return 0.0
     high = 2.0
-    while high <= ceiling and fits_inside(plan, context_tokens, high):
+    high_load = heaviest_at(plan, context_tokens, high)
+    while high_load <= 1.0:
+        if high >= ceiling:
+            return ceiling
         low = high
-        high *= 2.0
-    high = min(high, ceiling + 1.0)
-    while high - low > 1.0:
-        middle = (low + high) // 2.0
-        if fits_inside(plan, context_tokens, middle):
-            low = middle
-        else:
-            high = middle
-    return low
+        low_load = high_load
+        high = min(high * 4.0, ceiling)
+        high_load = heaviest_at(plan, context_tokens, high)
+    bracket = Bracket(low, 1.0 - low_load, high, high_load - 1.0, 0.0)
+    while bracket.high - bracket.low > 1.0:
+        guess = next_guess(bracket)
+        bracket = tightened(bracket, guess, heaviest_at(plan, context_tokens, guess))
+    return bracket.low
 
 
 def longest_context(plan: Plan, users: float, ceiling: float) -> float:
-    """The longest context at which so many users fit, up to ``ceiling`` tokens, by bisection. 0 where none does."""
-    if not fits_inside(plan, 1.0, users):
+    """The longest context at which so many users fit, in whole blocks, up to ``ceiling`` tokens. 0 where none does."""
+    block = min(plan.kv[0].block_tokens, ceiling)
+    low_load = heaviest_at(plan, block, users)
+    if low_load > 1.0:
         return 0.0
-    if fits_inside(plan, ceiling, users):
+    high_load = heaviest_at(plan, ceiling, users)
+    if high_load <= 1.0:
         return ceiling
-    low = 1.0
-    high = ceiling
-    while high - low > 1.0:
-        middle = (low + high) // 2.0
-        if fits_inside(plan, middle, users):
-            low = middle
-        else:
-            high = middle
-    return low
+    bracket = Bracket(1.0, 1.0 - low_load, whole_blocks(ceiling, block) / block, high_load - 1.0, 0.0)
+    while bracket.high - bracket.low > 1.0:
+        guess = next_guess(bracket)
+        bracket = tightened(bracket, guess, heaviest_at(plan, guess * block, users))
+    return bracket.low * block

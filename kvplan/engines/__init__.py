@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from pkgutil import iter_modules
 
 from kvplan.domain.deployment import EngineChoice
@@ -26,8 +27,13 @@ def all_engines() -> dict[str, Engine]:
     return {engine.name: engine for engine in engines}
 
 
+@cache
 def find_engine(name: str) -> Engine:
-    """An engine by name or alias."""
+    """An engine by name or alias. Its own file is named for it, so that the others need not be loaded."""
+    file = name.lower().replace(".", "_").replace("-", "_")
+    if file.isidentifier() and file not in _NOT_ENGINES and find_spec(f"{__name__}.{file}") is not None:
+        engine: Engine = import_module(f"{__name__}.{file}").ENGINE
+        return engine
     for engine in all_engines().values():
         if name.lower() == engine.name or name.lower() in engine.aliases:
             return engine

@@ -32,3 +32,22 @@ def fit_formats() -> Mapping[str, Renderer]:
         "markdown": lazily("fit_markdown", "render"),
         "csv": lazily("fit_csv", "render"),
     }
+
+
+def kv_formats() -> Mapping[str, Renderer]:
+    """Formats of ``kvplan kv``."""
+    return {
+        "table": lazily("kv_table", "render"),
+        "json": lazily("json_text", "render"),
+        "markdown": lazily("kv_markdown", "render"),
+        "csv": lazily("kv_csv", "render"),
+    }
+
+
+def sweep_formats() -> Mapping[str, Renderer]:
+    """Formats of ``kvplan sweep``."""
+    return {
+        "table": lazily("sweep_table", "render"),
+        "csv": lazily("sweep_csv", "render"),
+        "json": lazily("json_text", "render"),
+    }

@@ -1,4 +1,4 @@
-"""Trinity (AFMoE): gated attention, four norms a layer, three sliding layers for each full one, leading dense layers."""
+"""Trinity (AFMoE): gated attention, four norms a layer, three sliding layers for each full one, dense layers first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Command R and A: one LayerNorm without a bias a layer, tied head; Cohere 2 has three sliding layers for each full one."""
+"""Command R and A: one norm a layer, tied head; Cohere 2 has three sliding layers for each full one."""
 
 from __future__ import annotations
 

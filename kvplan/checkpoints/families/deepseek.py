@@ -10,7 +10,7 @@ from kvplan.checkpoints import kv_layers
 from kvplan.checkpoints.architecture import Architecture
 from kvplan.checkpoints.config import Config
 from kvplan.checkpoints.decoder import Dims, decoder, read_dims, read_moe
-from kvplan.checkpoints.elements import Latent, Parts, gated_mlp, latent_attention, linear, norm
+from kvplan.checkpoints.elements import Latent, gated_mlp, latent_attention, mtp_head, norm
 from kvplan.errors import UnknownArchitecture
 
 MODEL_TYPES = ("deepseek_v2", "deepseek_v3", "kimi_k2", "glm4_moe_lite", "mistral4")
@@ -34,10 +34,9 @@ def read(config: Config) -> Architecture:
     mixture = moe.parts(dims.hidden, correction=model_type in _CORRECTED)
     body = layer.times(dims.layers) + mixture.times(mixed) + gated_mlp(dims.hidden, inner).times(dims.layers - mixed)
     heads = config.whole("num_nextn_predict_layers")
-    joint = Parts(other=linear(2 * dims.hidden, dims.hidden).total) + norm(dims.hidden, norms=3)
     return decoder(
         dims, body, kv=kv_layers.latent(dims.layers, sides.cached), experts=moe.record,
-        intermediate_size=inner if mixed < dims.layers else 0, mtp=(layer + mixture + joint).times(heads),
+        intermediate_size=inner if mixed < dims.layers else 0, mtp=mtp_head(dims.hidden, layer + mixture).times(heads),
         mtp_copies=2 * dims.vocab * dims.hidden * heads if model_type in _STORES_COPIES else 0,
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ from kvplan.checkpoints import kv_layers
 from kvplan.checkpoints.architecture import Architecture
 from kvplan.checkpoints.config import Config
 from kvplan.checkpoints.decoder import Dims, decoder, read_dims, read_moe
-from kvplan.checkpoints.elements import Parts, attention, gated_mlp, linear, norm
+from kvplan.checkpoints.elements import attention, gated_mlp, mtp_head, norm
 from kvplan.domain.model import KvLayers
 
 MODEL_TYPES = ("exaone4", "exaone_moe")
@@ -29,8 +29,7 @@ def read(config: Config) -> Architecture:
     shared = width * config.whole("num_shared_experts")
     moe = read_moe(config, dims.layers - first, inner=width, shared_inner=shared)
     body = layer.times(dims.layers) + dense.times(first) + moe.parts(dims.hidden, correction=True).times(moe.layers)
-    joint = linear(2 * dims.hidden, dims.hidden).total
-    mtp = (layer + dense + norm(dims.hidden, norms=3) + Parts(other=joint)).times(config.whole("num_nextn_predict_layers"))
+    mtp = mtp_head(dims.hidden, layer + dense).times(config.whole("num_nextn_predict_layers"))
     return decoder(dims, body, kv=kv, intermediate_size=inner if first else 0, experts=moe.record, mtp=mtp)
 
 

@@ -1,4 +1,4 @@
-"""Falcon: one KV head (7B) or a few (40B, 180B); plain MLP of four times the hidden width; fused LayerNorms with biases."""
+"""Falcon: one KV head (7B) or a few (40B, 180B), a plain MLP of four times the hidden width, LayerNorms with biases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gemma 1 and 2: tied head, wide heads; Gemma 2 has four norms a layer and a window in every other layer, first one too."""
+"""Gemma 1 and 2: tied head, wide heads; Gemma 2 has four norms a layer and a window in every other layer."""
 
 from __future__ import annotations
 

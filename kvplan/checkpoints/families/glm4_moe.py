@@ -9,7 +9,7 @@ from __future__ import annotations
 from kvplan.checkpoints.architecture import Architecture
 from kvplan.checkpoints.config import Config
 from kvplan.checkpoints.decoder import decoder, read_dims, read_moe
-from kvplan.checkpoints.elements import Parts, attention, gated_mlp, linear, norm
+from kvplan.checkpoints.elements import Parts, attention, gated_mlp, mtp_head, norm
 
 MODEL_TYPES = ("glm4_moe", "solar_open", "bailing_moe")
 
@@ -26,8 +26,7 @@ def read(config: Config) -> Architecture:
     mixture = moe.parts(dims.hidden, correction=model_type != "solar_open")
     body = layer.times(dims.layers) + mixture.times(moe.layers) + gated_mlp(dims.hidden, inner).times(first)
     heads = config.whole("num_nextn_predict_layers") if model_type == "glm4_moe" else 0
-    joint = Parts(other=linear(2 * dims.hidden, dims.hidden).total) + norm(dims.hidden, norms=3)
     return decoder(
         dims, body, experts=moe.record, intermediate_size=inner if first else 0,
-        mtp=(layer + mixture + joint).times(heads), mtp_copies=2 * dims.vocab * dims.hidden * heads,
+        mtp=mtp_head(dims.hidden, layer + mixture).times(heads), mtp_copies=2 * dims.vocab * dims.hidden * heads,
     )  # fmt: skip

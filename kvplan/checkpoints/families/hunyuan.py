@@ -38,17 +38,18 @@ def read(config: Config) -> Architecture:
 def _layers(config: Config, dims: Dims) -> tuple[Parts, Parts]:
     """A layer without its feed-forward part: one that has its own KV, and one that uses its neighbour's."""
     bias = config.flag("attention_bias")
-    own = attention(dims.sides, qkv_bias=bias, out_bias=bias) + norm(dims.hidden, norms=2)
+    norms = norm(dims.hidden, norms=2) + norm(dims.head, norms=2 if config.flag("use_qk_norm") else 0)
+    own = attention(dims.sides, qkv_bias=bias, out_bias=bias)
     width = dims.heads * dims.head
-    borrowed = linear(dims.hidden, width, bias=bias) + linear(width, dims.hidden, bias=bias) + norm(dims.hidden, norms=2)
-    if config.flag("use_qk_norm"):
-        own, borrowed = own + norm(dims.head, norms=2), borrowed + norm(dims.head, norms=2)
-    return own, borrowed
+    borrowed = linear(dims.hidden, width, bias=bias) + linear(width, dims.hidden, bias=bias)
+    return own + norms, borrowed + norms
 
 
 def _same(config: Config, name: str, layers: int, default: int | None = None) -> int:
     """A number that must be the same in every layer."""
     numbers = set(config.each_layer(name, layers=layers, default=default))
     if len(numbers) > 1:
-        raise CannotJudge(f"{name} differs from layer to layer, which kvplan does not know how to count", where=config.where)
+        raise CannotJudge(
+            f"{name} differs from layer to layer, which kvplan does not know how to count", where=config.where
+        )
     return numbers.pop()

@@ -6,7 +6,7 @@ from kvplan.checkpoints import kv_layers
 from kvplan.checkpoints.architecture import Architecture
 from kvplan.checkpoints.config import Config
 from kvplan.checkpoints.decoder import decoder, read_dims
-from kvplan.checkpoints.elements import Parts, attention, gated_mlp, linear, norm
+from kvplan.checkpoints.elements import attention, gated_mlp, mtp_head, norm
 
 MODEL_TYPES = ("mimo",)
 
@@ -17,6 +17,5 @@ def read(config: Config) -> Architecture:
     layer = attention(dims.sides, qkv_bias=config.flag("attention_bias", default=True))
     layer += gated_mlp(dims.hidden, inner) + norm(dims.hidden, norms=2)
     kv = kv_layers.switched_window(config, dims.full_kv[0], dims.max_context)
-    joint = Parts(other=linear(2 * dims.hidden, dims.hidden).total) + norm(dims.hidden, norms=3)
-    mtp = (layer + joint).times(config.whole("num_nextn_predict_layers"))
+    mtp = mtp_head(dims.hidden, layer).times(config.whole("num_nextn_predict_layers"))
     return decoder(dims, layer.times(dims.layers), kv=kv, intermediate_size=inner, mtp=mtp)

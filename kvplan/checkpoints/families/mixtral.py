@@ -1,4 +1,4 @@
-"""Mixtral, and mixtures that store the same layer by layer: OLMoE (with norms on all query and key heads), Granite MoE."""
+"""Mixtral, and mixtures that store the same: OLMoE (with norms over all query and key heads) and Granite MoE."""
 
 from __future__ import annotations
 

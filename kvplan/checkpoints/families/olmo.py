@@ -1,4 +1,4 @@
-"""OLMo: version 1 has norms without elements, 2 and 3 norm queries and keys over all heads; 3 slides in three of four layers."""
+"""OLMo: norms without elements in version 1, norms over all query and key heads later; 3 slides in 3 of 4 layers."""
 
 from __future__ import annotations
 

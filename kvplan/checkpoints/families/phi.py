@@ -1,4 +1,4 @@
-"""Phi: version 3 and 4 as Llama with a window over all layers where one is stated; 1 and 2 with biases and one LayerNorm."""
+"""Phi: 3 and 4 are Llama with a window over all layers where one is stated; 1 and 2 have biases and one LayerNorm."""
 
 from __future__ import annotations
 

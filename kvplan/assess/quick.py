@@ -1,0 +1,47 @@
+"""The best strategy of a deployment without judging all of them: what a search over deployments needs.
+
+Strategies are tried in the order of the verdict, a level of accuracy loss at a time; only those whose best estimate is
+inside every budget are judged in full.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from kvplan.assess import build_frame, chosen_strategies
+from kvplan.assess.judge import Frame, find_excuse, judge, plan_end
+from kvplan.assess.verdict import best_first
+from kvplan.core.verdicts import heaviest_at
+from kvplan.domain.assessment import StrategyAssessment
+from kvplan.domain.deployment import Deployment
+from kvplan.strategies.interface import Strategy
+
+_BEST = 1
+
+
+def best_that_works(deployment: Deployment, strategy_ids: tuple[str, ...] = ()) -> StrategyAssessment | None:
+    """The strategy that the verdict would name, if any works."""
+    frame = build_frame(deployment)
+    if frame.topology_excuse is not None:
+        return None
+    tight = None
+    candidates = sorted(chosen_strategies(frame, strategy_ids), key=_loss)
+    for _, level in groupby(candidates, key=_loss):
+        judged = [judge(frame, strategy) for strategy in level if _inside(frame, strategy)]
+        best = next((item for item in best_first(judged) if item.works), None)
+        if best is not None and best.outcome == "fits":
+            return best
+        tight = tight or best
+    return tight
+
+
+def _loss(strategy: Strategy) -> float:
+    return 50.0 if strategy.accuracy.high is None else strategy.accuracy.high
+
+
+def _inside(frame: Frame, strategy: Strategy) -> bool:
+    if find_excuse(frame, strategy) is not None:
+        return False
+    workload = frame.deployment.workload
+    plan = plan_end(frame, strategy, _BEST)
+    return heaviest_at(plan, float(workload.context_tokens), float(workload.users)) <= 1.0

@@ -1,0 +1,114 @@
+"""Which of many strategies are worth a line on one screen, and what is only worth a word.
+
+Up to 36 strategies are judged. A person reads: HBM, the winner, the plain strategies, and the combinations that
+change the answer. What is left out is said: no kernel, not applicable, unknown, the same as another here, or simply more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from kvplan.assess.verdict import best_first
+from kvplan.domain.assessment import Assessment, StrategyAssessment
+from kvplan.render import humans
+
+MOST_ROWS = 10
+MOST_COMBINATIONS = 3
+
+
+class Screenful(NamedTuple):
+    """The rows of a table, in the order of the assessment, and what was left out of it."""
+
+    rows: tuple[StrategyAssessment, ...]
+    same: tuple[tuple[StrategyAssessment, StrategyAssessment], ...]
+    """(left out, the simpler one whose figures it shares)."""
+    excused: tuple[StrategyAssessment, ...]
+    """Those without figures: no kernel, no second pool, an unknown input."""
+    more: int
+    """Judged and worth nothing on this screen."""
+
+
+def screenful(assessment: Assessment, most_rows: int = MOST_ROWS) -> Screenful:
+    """Choose the rows."""
+    judged = [item for item in assessment.strategies if item.budgets]
+    excused = tuple(item for item in assessment.strategies if not item.budgets)
+    winner = assessment.verdict.strategy
+    distinct, same = _without_twins(judged, winner)
+    chosen = _choose(distinct, winner, most_rows)
+    rows = tuple(item for item in distinct if item.id in chosen)
+    return Screenful(rows, tuple(same), excused, len(distinct) - len(rows))
+
+
+def _choose(items: list[StrategyAssessment], winner: str | None, most_rows: int) -> set[str]:
+    """Ids: HBM and the winner, then plain strategies, then combinations: all of them best or closest first."""
+    ordered = sorted(items, key=lambda item: (not item.works, item.overload if not item.works else 0.0))
+    ordered = [*best_first(item for item in ordered if item.works), *(item for item in ordered if not item.works)]
+    plain = [item.id for item in ordered if "+" not in item.id]
+    combined = [item.id for item in ordered if "+" in item.id and _adds(item, items)][:MOST_COMBINATIONS]
+    first = [item.id for item in items if item.id in ("hbm", winner)]
+    return set(list(dict.fromkeys([*first, *plain, *combined]))[:most_rows])
+
+
+def _adds(item: StrategyAssessment, items: Iterable[StrategyAssessment]) -> bool:
+    """A combination earns its line where it works and neither part does, or where nothing works."""
+    parts = [other for other in items if other.id in item.id.split("+")]
+    if any(part.works for part in parts):
+        return False
+    return item.works or not any(other.works for other in items)
+
+
+def _without_twins(
+    items: list[StrategyAssessment], winner: str | None
+) -> tuple[list[StrategyAssessment], list[tuple[StrategyAssessment, StrategyAssessment]]]:
+    """Strategies whose figures differ; the simpler one of twins comes first in the assessment, and stays."""
+    seen: dict[tuple[object, ...], StrategyAssessment] = {}
+    distinct, same = [], []
+    for item in items:
+        twin = seen.setdefault(_figures(item), item)
+        if twin is item or item.id == winner:
+            distinct.append(item)
+        else:
+            same.append((item, twin))
+    return distinct, same
+
+
+def _figures(item: StrategyAssessment) -> tuple[object, ...]:
+    """What a person would compare two strategies by, rounded so that the last digits of floats do not matter."""
+    used = tuple(f"{budget.used.best:.6g}" if budget.used else "" for budget in item.budgets.values())
+    times = tuple(f"{value.best:.6g}" if value else "" for value in (item.itl_s, item.ttft_s))
+    return (item.outcome, item.bound_by, item.accuracy.high, used, times)
+
+
+def verdict_words(item: StrategyAssessment, objective_s: float, winner: bool = False) -> str:
+    """``FITS  <- best``, ``NO  HBM 2.0x``: the outcome, what binds, and how often the limit is needed."""
+    word = humans.OUTCOME_WORDS[item.outcome]
+    if winner:
+        return f"{word}  <- best"
+    if item.bound_by is None:
+        return word
+    return f"{word}  {humans.budget_in_short(item.bound_by)}{_factor(item, objective_s)}"
+
+
+def _factor(item: StrategyAssessment, objective_s: float) -> str:
+    budget = item.budgets.get(item.bound_by or "")
+    load = budget.load if budget else 0.0
+    if item.bound_by == "itl" and item.itl_s is not None:
+        load = item.itl_s.best / objective_s
+    return f" {humans.times(load)}" if load > 1.0 else ""
+
+
+def runs(item: StrategyAssessment) -> bool:
+    """Whether its bytes have a place at the best estimate: else a time per token would be a fiction."""
+    held = (item.budgets.get(name) for name in ("hbm", "dram_capacity"))
+    return item.bound_by not in ("context", "topology") and all(budget is None or budget.load <= 1.0 for budget in held)
+
+
+def ms_cell(item: StrategyAssessment, text: Callable[..., str] = humans.milliseconds) -> str:
+    """The time per token, or ``-`` where it could not run."""
+    return text(item.itl_s) if runs(item) else humans.NOTHING
+
+
+def users_cell(item: StrategyAssessment) -> str:
+    """The most users that fit at the best estimate."""
+    return humans.UNKNOWN if item.users_max is None else humans.count(item.users_max.best)

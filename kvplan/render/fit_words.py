@@ -1,0 +1,212 @@
+"""The sentences under the table of ``kvplan fit``: why not another strategy, what would make it fit, what was left out.
+
+All are plain text without layout, so that the screen and Markdown say the same.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kvplan.assess.verdict import best_first, budget_words, closest
+from kvplan.domain.assessment import Assessment, Budget, StrategyAssessment
+from kvplan.domain.deployment import Deployment
+from kvplan.remedies import Remedy
+from kvplan.render import humans
+from kvplan.render.fit_rows import Screenful, runs
+from kvplan.units import to_ms
+
+MOST_QUESTIONS = 3
+MOST_REMEDIES = 5
+
+_PARTS = {"weights": "weights", "kv": "KV", "reuse": "idle KV", "look-up": "look-up", "attention": "attention"}
+"""Parts of a budget that are worth their own term in a sum; the rest is the engine's."""
+
+
+class Note(NamedTuple):
+    """A line with its bold beginning."""
+
+    label: str
+    text: str
+
+
+def questions(assessment: Assessment) -> list[Note]:
+    """The "why not X" that a reader would ask first."""
+    items = {item.id: item for item in assessment.strategies if item.budgets}
+    winner = items.get(assessment.verdict.strategy or "")
+    near = closest(assessment.strategies)
+    asked = ["hbm", _first_quantized(assessment)]
+    if winner is None:
+        asked += ["weight-offload", near.id if near else ""]
+    elif winner.id != "hbm":
+        asked += ["offload-stream", _faster(items, winner), "offload-retrieve", "offload-cpu-attention"]
+    notes = []
+    for name in dict.fromkeys(asked):
+        item = items.get(name)
+        if item is not None and item is not winner:
+            notes.append(Note(f"Why not {name}?", why_not(item, winner, assessment.deployment)))
+    return notes[:MOST_QUESTIONS]
+
+
+def _first_quantized(assessment: Assessment) -> str:
+    found = [item.id for item in assessment.strategies if item.id.startswith("kv-") and item.budgets]
+    return found[0] if found else ""
+
+
+def _faster(items: dict[str, StrategyAssessment], winner: StrategyAssessment) -> str:
+    """The fastest plain strategy that works, where that is not the winner."""
+    works = [item for item in items.values() if item.works and "+" not in item.id and item.itl_s is not None]
+    best = min(works, key=lambda item: (item.itl_s.best if item.itl_s else 0.0, item.id), default=winner)
+    return best.id
+
+
+def why_not(item: StrategyAssessment, winner: StrategyAssessment | None, deployment: Deployment) -> str:
+    """Why it was not chosen: the arithmetic of what binds, or what it would cost beside the winner."""
+    if item.works:
+        return _second_best(item, winner)
+    if item.reason:
+        return f"{item.reason[0].upper()}{item.reason[1:]}."
+    text = arithmetic(item, deployment)
+    return f"{text} Only the optimistic end fits." if item.outcome == "unlikely" else text
+
+
+def _second_best(item: StrategyAssessment, winner: StrategyAssessment | None) -> str:
+    most = f", {humans.users(item.users_max.best)} at most" if item.users_max else ""
+    text = f"It {'fits' if item.outcome == 'fits' else 'is tight'} too: {humans.ms_per_token(item.itl_s)}{most}"
+    if winner is None or item.accuracy == winner.accuracy:
+        return f"{text}."
+    return f"{text}; but it loses {humans.loss_words(item.accuracy)}."
+
+
+def arithmetic(item: StrategyAssessment, deployment: Deployment) -> str:
+    """The sum or the rate that is over its limit, and what would still fit."""
+    budget = item.budgets.get(item.bound_by or "")
+    objective = f"{humans.number(to_ms(deployment.objectives.itl_s))} ms"
+    if budget is not None and budget.used is not None and budget.limit is not None:
+        if budget.name in ("link", "dram_bandwidth"):
+            return f"{_rate(budget, objective)}; {_own_pace(item)}."
+        each = " on each GPU" if budget.name == "hbm" and deployment.layout.gpus > 1 else ""
+        return f"{_sum(budget)}{each}{_still_fits(item)}."
+    if item.bound_by == "ttft" and item.ttft_s is not None and deployment.objectives.ttft_s is not None:
+        limit = humans.number(deployment.objectives.ttft_s)
+        return f"{humans.seconds(item.ttft_s)} to the first token, {limit} s asked."
+    return f"{humans.ms_per_token(item.itl_s)}, {objective} asked{_still_fits(item)}."
+
+
+def _sum(budget: Budget) -> str:
+    """``15.0 weights + 64.0 KV + 3.0 engine = 82.0 of 72.9 GiB of HBM``; the last term takes up the rounding."""
+    assert budget.used is not None and budget.limit is not None
+    total, limit = (round(humans.in_its_unit(budget.name, value), 1) for value in (budget.used.best, budget.limit))
+    terms = [
+        (_PARTS[part.name], round(humans.in_its_unit(budget.name, part.value), 1))
+        for part in budget.parts
+        if part.name in _PARTS
+    ]
+    rest = total - sum(value for _, value in terms)
+    terms += [("engine", rest)] if rest >= 0.05 else []
+    added = " + ".join(f"{value:,.1f} {name}" for name, value in terms)
+    unit = "CPU cores" if budget.name == "cpu_cores" else f"GiB of {budget_words(budget.name)}"
+    return f"{added} = {total:,.1f} of {limit:,.1f} {unit}"
+
+
+def _rate(budget: Budget, objective: str) -> str:
+    """``1,820 of the link's 55.4 GB/s (33x) for 50 ms a token``."""
+    assert budget.used is not None and budget.limit is not None
+    used, limit = (humans.number(humans.in_its_unit(budget.name, value)) for value in (budget.used.best, budget.limit))
+    whose = "link" if budget.name == "link" else "DRAM"
+    return f"{used} of the {whose}'s {limit} GB/s ({humans.times(budget.load)}) for {objective} a token"
+
+
+def _own_pace(item: StrategyAssessment) -> str:
+    if not runs(item):
+        return "and its bytes have no place"
+    return f"at the pace there is, {humans.ms_per_token(item.itl_s)}"
+
+
+def _still_fits(item: StrategyAssessment) -> str:
+    if item.users_max is None:
+        return ""
+    most = item.users_max.best
+    if most < 1:
+        return ": not even one user fits"
+    return f": {humans.users(most)} fit{humans.verb(most)}"
+
+
+def remedy_lines(remedies: tuple[Remedy, ...]) -> list[tuple[str, str, str, str]]:
+    """(change, strategy, users, time per token) of each; one that does not work says its honest price."""
+    lines = []
+    for remedy in remedies[:MOST_REMEDIES]:
+        if remedy.works:
+            lines.append((remedy.change, f"with {remedy.strategy}", humans.users(remedy.users_max),
+                          humans.ms_per_token(remedy.itl_s)))  # fmt: skip
+        else:
+            lines.append((remedy.change, "too slow", "", humans.ms_per_token(remedy.itl_s)))
+    return lines
+
+
+def why_tight(assessment: Assessment) -> list[Note]:
+    """The budget that leaves the least room at the pessimistic end."""
+    winner = next((item for item in assessment.strategies if item.id == assessment.verdict.strategy), None)
+    if winner is None or winner.outcome != "tight":
+        return []
+    objectives = assessment.deployment.objectives
+    rooms = [
+        (budget.used.high / budget.limit, _reach(budget))
+        for budget in winner.budgets.values()
+        if budget.used is not None and budget.limit
+    ]
+    if winner.itl_s is not None:
+        pace = f"{humans.ms_per_token(winner.itl_s)}, {humans.number(to_ms(objectives.itl_s))} ms asked"
+        rooms.append((winner.itl_s.high / objectives.itl_s, pace))
+    if winner.ttft_s is not None and objectives.ttft_s is not None:
+        pace = f"{humans.seconds(winner.ttft_s)} to the first token, {humans.number(objectives.ttft_s)} s asked"
+        rooms.append((winner.ttft_s.high / objectives.ttft_s, pace))
+    return [Note("Why tight?", f"{max(rooms)[1]}; {objectives.margin_fraction:.0%} should stay free.")] if rooms else []
+
+
+def _reach(budget: Budget) -> str:
+    """``HBM 71.2 (69.0..74.1) of 72.9 GiB``."""
+    assert budget.used is not None and budget.limit is not None
+    used = humans.span(budget.used, lambda value: humans.in_its_unit(budget.name, value))
+    unit = {"hbm": "GiB", "dram_capacity": "GiB", "cpu_cores": "cores"}.get(budget.name, "GB/s")
+    return f"{humans.budget_in_short(budget.name)} {used} of {humans.number(humans.in_its_unit(budget.name, budget.limit))} {unit}"
+
+
+def left_out(assessment: Assessment, screen: Screenful) -> list[Note]:
+    """One line for each reason why a strategy has no row."""
+    engine, gpu = assessment.deployment.engine.name, assessment.deployment.host.gpu
+    groups: dict[str, list[str]] = {}
+    for item in screen.excused:
+        if item.bound_by == "kernel" and item.outcome == "no":
+            label = f"No kernel in {engine} on {gpu.name if gpu else 'a CPU'}"
+        else:
+            label = f"{humans.OUTCOME_WORDS[item.outcome]}, {item.reason}"
+        groups.setdefault(label, []).append(item.id)
+    notes = [Note(f"{humans.clean(label)}:", f"{', '.join(ids)}.") for label, ids in groups.items()]
+    twins = [f"{item.id} ({twin.id})" for item, twin in screen.same if "+" not in item.id]
+    if twins:
+        notes.append(Note("The same as another here:", f"{', '.join(twins)}."))
+    return notes
+
+
+class Command(NamedTuple):
+    """What to paste."""
+
+    label: str
+    text: str
+
+
+def run_it(assessment: Assessment) -> Command | None:
+    """The winner's command, or that of the best strategy that a stock engine has."""
+    ordered = [item for item in best_first(assessment.strategies) if item.works and item.flags is not None]
+    if assessment.verdict.strategy is None or not ordered:
+        return None
+    item = next((item for item in ordered if item.id == assessment.verdict.strategy), ordered[0])
+    label = "Run it:" if item.id == assessment.verdict.strategy else f"Run {item.id}, the best that a stock engine has:"
+    return Command(label, humans.clean(item.flags or ""))
+
+
+def cautions(assessment: Assessment) -> list[Note]:
+    """What to know about the winner, and what the reading of the input has warned of."""
+    winner = next((item for item in assessment.strategies if item.id == assessment.verdict.strategy), None)
+    notes = [Note("Note:", f"{winner.id} is {'; '.join(winner.notes)}.")] if winner and winner.notes else []
+    return [*notes, *(Note("Warning:", f"{humans.clean(text)}.") for text in assessment.warnings)]

@@ -1,0 +1,206 @@
+"""A page of text for a terminal: prose that wraps between words, tables that keep inside the width, commands to paste.
+
+The only place that imports Rich, and only when a page is drawn. Markup is never parsed: what a file or a flag says
+is printed as it is. Colour is never the only carrier of a meaning, and there is none where stdout is not a terminal.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from io import StringIO
+from typing import NamedTuple
+
+from rich.box import ASCII2, SIMPLE_HEAD
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from kvplan.render.humans import clean
+
+PIPE_COLUMNS = 100
+FEWEST_COLUMNS = 60
+MOST_COLUMNS = 160
+GAP_COLUMNS = 2
+
+_STYLES = {
+    "FITS": "bold green", "TIGHT": "bold yellow", "UNLIKELY": "bold yellow", "NO": "bold red",
+    "N/A": "dim", "UNKNOWN": "dim", "CANNOT": "bold yellow",
+}  # fmt: skip
+
+
+class Column(NamedTuple):
+    """A column of a table."""
+
+    title: str
+    right: bool = False
+
+
+def screen_columns() -> int:
+    """COLUMNS, else the terminal's own width, else 100; between 60 and 160, where prose can still be read."""
+    given = os.environ.get("COLUMNS", "")
+    columns = int(given) if given.isascii() and given.isdigit() else 0
+    if not columns and sys.stdout.isatty():
+        try:
+            columns = os.get_terminal_size(sys.stdout.fileno()).columns
+        except (OSError, ValueError):
+            columns = 0
+    return min(max(columns or PIPE_COLUMNS, FEWEST_COLUMNS), MOST_COLUMNS)
+
+
+def wants_colour() -> bool:
+    """NO_COLOR says no, FORCE_COLOR yes; else whether stdout is a terminal that understands colours."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR", "0") != "0":
+        return True
+    modern = os.name != "nt" or "WT_SESSION" in os.environ or "TERM" in os.environ
+    return modern and sys.stdout.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
+
+
+def natural_columns(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> int:
+    """How wide a table is when nothing is cut."""
+    widths = [cell_len(column.title) for column in columns]
+    for row in rows:
+        widths = [max(widest, *map(cell_len, cell.split("\n"))) for widest, cell in zip(widths, row, strict=True)]
+    return sum(widths) + GAP_COLUMNS * len(widths)
+
+
+def verdict_text(text: str) -> Text:
+    """Text whose first word is an outcome, in the outcome's colour."""
+    found = Text(text)
+    word = text.split(" ", 1)[0].rstrip(":,")
+    if word in _STYLES:
+        found.stylize(_STYLES[word], 0, len(word))
+    return found
+
+
+class Page:
+    """Lines are added, and ``text`` gives them all."""
+
+    def __init__(self) -> None:
+        self.columns = screen_columns()
+        colour = wants_colour()
+        self._out = StringIO()
+        self._console = Console(
+            file=self._out,
+            width=self.columns,
+            color_system="standard" if colour else None,
+            force_terminal=colour,
+            no_color=not colour,
+            legacy_windows=False,
+            markup=False,
+            emoji=False,
+            highlight=False,
+        )
+
+    def gap(self) -> None:
+        """An empty line."""
+        self._out.write("\n")
+
+    def verdict(self, sentence: str) -> None:
+        """The answer: the outcome in its colour, the sentence as it is."""
+        self._wrapped(verdict_text(clean(sentence)), 0)
+
+    def labelled(self, label: str, text: str, label_columns: int = 0) -> None:
+        """A bold label and prose after it; continued lines are indented."""
+        start = f"{label:<{label_columns}} " if label_columns else f"{label} "
+        self._wrapped(Text.assemble((start, "bold"), clean(text)), label_columns + 1 if label_columns else 2)
+
+    def faint(self, text: str, indent: int = 0) -> None:
+        """Prose of less weight."""
+        self._wrapped(Text(clean(text), style="dim"), indent)
+
+    def command(self, label: str, command: str) -> None:
+        """A command to paste: never wrapped by the screen, continued with a backslash before a flag."""
+        self._wrapped(Text(label, style="bold"), 0)
+        self._console.print(Text("\n".join(continued(command, self.columns))), soft_wrap=True)
+
+    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]], best_row: int = -1) -> None:
+        """A table without vertical lines; cells that begin with an outcome have its colour."""
+        table = Table(
+            box=SIMPLE_HEAD if _can_draw_lines() else ASCII2,
+            show_edge=False, pad_edge=False, padding=(0, GAP_COLUMNS // 2), header_style="bold",
+        )  # fmt: skip
+        for column in columns:
+            table.add_column(Text(column.title), justify="right" if column.right else "left", no_wrap=True)
+        for index, row in enumerate(rows):
+            table.add_row(*(verdict_text(clean_cell(cell)) for cell in row), style="bold" if index == best_row else None)
+        self._console.print(table)
+
+    def grid(self, rows: Sequence[Sequence[str]], indent: int = 2) -> None:
+        """Columns without a head."""
+        if not rows:
+            return
+        table = Table(box=None, show_header=False, pad_edge=False, padding=(0, GAP_COLUMNS, 0, 0))
+        table.add_column(width=indent - GAP_COLUMNS)
+        for row in rows:
+            table.add_row("", *(Text(clean(cell)) for cell in row))
+        self._console.print(table)
+
+    def text(self) -> str:
+        """The page, without blanks at line ends, in letters that stdout can print."""
+        lines = [line.rstrip(" ") for line in self._out.getvalue().split("\n")]
+        text = "\n".join(lines).rstrip("\n") + "\n"
+        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+        return text.encode(encoding, "replace").decode(encoding)
+
+    def _wrapped(self, text: Text, indent: int) -> None:
+        """Wrapped between words only, with the first line at the margin."""
+        lines = text.wrap(self._console, self.columns)
+        if len(lines) > 1 and indent:
+            head = lines[0]
+            rest = text[len(head.plain):]
+            rest = rest[len(rest.plain) - len(rest.plain.lstrip()):]
+            lines = [head, *(Text(" " * indent) + line for line in rest.wrap(self._console, self.columns - indent))]
+        for line in lines:
+            self._console.print(line, soft_wrap=True)
+
+
+def clean_cell(cell: str) -> str:
+    """A cell may have line breaks of its own, and no other control character."""
+    return "\n".join(clean(line) for line in cell.split("\n"))
+
+
+def _can_draw_lines() -> bool:
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    try:
+        "─".encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def continued(command: str, columns: int) -> list[str]:
+    """The command in lines that a shell joins again: broken only before a flag, and only where it is too long."""
+    if cell_len(command) <= columns:
+        return [command]
+    lines: list[str] = []
+    line = ""
+    for piece in pieces(command):
+        if line and cell_len(f"{line} {piece} \\") > columns:
+            lines.append(line + " \\")
+            line = "  " + piece
+        else:
+            line = f"{line} {piece}" if line else piece
+    return [*lines, line]
+
+
+def pieces(command: str) -> list[str]:
+    """The program with its operands, then each flag with its value. Quoted blanks do not separate."""
+    found: list[str] = []
+    quote = ""
+    for index, letter in enumerate(command):
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "'\"":
+            quote = letter
+        elif letter == " " and command[index + 1 : index + 2] == "-":
+            found.append("")
+            continue
+        if not found:
+            found.append("")
+        found[-1] += letter
+    return found

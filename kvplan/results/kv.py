@@ -1,0 +1,228 @@
+"""``kvplan kv``: what a model's KV cache is made of, and how many tokens a pool holds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from kvplan import __version__
+from kvplan.assess import build_frame, numbers
+from kvplan.assess.judge import Frame
+from kvplan.assess.topology import topology_excuse
+from kvplan.catalog.models import load_model
+from kvplan.core.kv_cache import bounded_bytes, growing_bytes_per_token, sequence_bytes
+from kvplan.core.shapes import KvGrowths
+from kvplan.deployments.resolve import resolve_on
+from kvplan.deployments.words import Words
+from kvplan.domain.deployment import Deployment, Layout
+from kvplan.domain.host import Host
+from kvplan.domain.kv_format import KvFormat
+from kvplan.domain.model import KvLayers, Model
+from kvplan.engines import find_engine
+from kvplan.errors import CannotJudge, InputError
+from kvplan.results.json_shapes import Json, layout_json, whole
+from kvplan.units import LARGEST_COUNT, gib, shorten
+
+SCHEMA = "kvplan.kv/1"
+NO_GROWTH_LIMIT = float(LARGEST_COUNT)
+"""A sequence so long that every window of it is full."""
+
+NOWHERE = Host(
+    name="no host", title="no host", category="server", gpu=None, gpus=1, cpu=None, cpu_cores=None, dram_bytes=0.0,
+    dram_bytes_per_s=None, numa_nodes=None, link=None, unified_memory=False, gpu_share_fraction=None,
+    os_reserve_bytes=0.0, source="none",
+)  # fmt: skip
+"""What stands in for a host: the bytes of engine ``generic`` don't depend on one."""
+
+_NOTHING_SAID = Words()
+
+
+@dataclass(frozen=True, slots=True)
+class KvLayerBytes:
+    """One kind of layer on one GPU, all its layers together."""
+
+    kind: str
+    layers: int
+    bytes_per_token: float
+    window_tokens: int | None
+    bytes_per_sequence: float
+
+
+@dataclass(frozen=True, slots=True)
+class KvPool:
+    """What a pool of so many bytes on every GPU holds.
+
+    Where every layer keeps every token, ``tokens`` is the pool over the bytes of a token. With windows the cost of a
+    token depends on its place, so sequences of --context are counted: ``tokens`` is max concurrency x context.
+    """
+
+    pool_bytes: int
+    blocks: int
+    tokens: int
+    max_concurrency: float
+    """Sequences of --context that are held at once; not rounded."""
+    log_line: str | None
+    """The line that the engine prints; ``generic`` prints none."""
+
+
+@dataclass(frozen=True, slots=True)
+class KvResult:
+    """The answer of one ``kv``. Bytes are per GPU unless the name says otherwise."""
+
+    deployment: Deployment
+    kv_cache_dtype: str
+    block_tokens: int
+    kv_bytes_per_token: float
+    """What one more token costs once every window is full."""
+    kv_bytes_per_token_all_gpus: float
+    kv_bytes_fixed_per_sequence: float
+    """States and full windows."""
+    kv_bytes_per_sequence: float
+    layers: tuple[KvLayerBytes, ...]
+    weight_bytes: float
+    pool: KvPool | None
+    warnings: tuple[str, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """Always 0: nothing is judged."""
+        return 0
+
+    def to_json(self) -> Json:
+        """The envelope ``kvplan.kv/1``."""
+        deployment, pool = self.deployment, self.pool
+        return {
+            "schema": SCHEMA,
+            "kvplan_version": __version__,
+            "model": deployment.model.name,
+            "engine": {"name": deployment.engine.name, "version": deployment.engine.version},
+            "layout": layout_json(deployment),
+            "kv_cache_dtype": self.kv_cache_dtype,
+            "block_tokens": self.block_tokens,
+            "context_tokens": deployment.workload.context_tokens,
+            "kv_bytes_per_token": whole(self.kv_bytes_per_token),
+            "kv_bytes_per_token_all_gpus": whole(self.kv_bytes_per_token_all_gpus),
+            "kv_bytes_fixed_per_sequence": whole(self.kv_bytes_fixed_per_sequence),
+            "kv_bytes_per_sequence": whole(self.kv_bytes_per_sequence),
+            "layers": [layer_json(row) for row in self.layers],
+            "weight_bytes": whole(self.weight_bytes),
+            "pool": None if pool is None else {
+                "pool_bytes": pool.pool_bytes, "blocks": pool.blocks, "tokens": pool.tokens,
+                "max_concurrency": pool.max_concurrency, "log_line": pool.log_line,
+            },
+            "warnings": list(self.warnings),
+        }  # fmt: skip
+
+
+def kv(words: Words, *, pool_gib: float | None = None, pool_bytes: int | None = None) -> KvResult:
+    """What the KV cache of a model is made of. ``words.host`` is not looked at."""
+    if not words.model:
+        raise InputError("no model was named", help="--model NAME, e.g. llama3-8b, or a path to a config.json")
+    wanted_bytes = _pool_bytes(pool_gib, pool_bytes)
+    _refuse_other_engines(words.engine)
+    return kv_of(load_model(words.model, words.catalog), words, wanted_bytes)
+
+
+def kv_of(model: Model, words: Words = _NOTHING_SAID, pool_bytes: int | None = None) -> KvResult:
+    """The same for a model that is loaded, as engine ``generic`` has it."""
+    frame = build_frame(_deployment(model, words))
+    deployment = frame.deployment
+    layout, policy = deployment.layout, frame.situation.policy
+    kv_format = _format(frame)
+    growths = numbers.kv_growths(model, kv_format, layout, policy)
+    context = float(deployment.workload.context_tokens)
+    return KvResult(
+        deployment=deployment,
+        kv_cache_dtype=kv_format.name,
+        block_tokens=policy.block_tokens,
+        kv_bytes_per_token=growing_bytes_per_token(growths),
+        kv_bytes_per_token_all_gpus=growing_bytes_per_token(numbers.kv_growths(model, kv_format, Layout(), policy)),
+        kv_bytes_fixed_per_sequence=bounded_bytes(growths, NO_GROWTH_LIMIT),
+        kv_bytes_per_sequence=sequence_bytes(growths, context),
+        layers=tuple(_layer(frame, item, kv_format) for item in model.kv),
+        weight_bytes=numbers.weight_bytes(deployment).best,
+        pool=None if pool_bytes is None else pool_of(pool_bytes, growths, context, policy.block_tokens),
+        warnings=_warnings(deployment),
+    )
+
+
+def pool_of(pool_bytes: int, growths: KvGrowths, context: float, block_tokens: int) -> KvPool:
+    """What a pool holds: whole blocks where every layer keeps every token, else sequences of ``context`` tokens."""
+    one_sequence = sequence_bytes(growths, context)
+    plain = one_sequence > 0.0 and bounded_bytes(growths, NO_GROWTH_LIMIT) == 0.0
+    if plain:
+        tokens = int(pool_bytes // (growing_bytes_per_token(growths) * block_tokens)) * block_tokens
+    else:
+        tokens = int(pool_bytes * context // one_sequence)
+    return KvPool(pool_bytes, tokens // block_tokens, tokens, pool_bytes / one_sequence, None)
+
+
+def layer_json(row: KvLayerBytes) -> Json:
+    """One kind of layer."""
+    return {
+        "kind": row.kind,
+        "layers": row.layers,
+        "bytes_per_token": whole(row.bytes_per_token),
+        "window_tokens": row.window_tokens,
+        "bytes_per_sequence": whole(row.bytes_per_sequence),
+    }
+
+
+def _refuse_other_engines(text: str | None) -> None:
+    """CannotJudge for an engine whose own layout kvplan doesn't print yet, UnknownName for one that isn't."""
+    engine = find_engine((text or "generic").partition("@")[0])
+    if engine.name != "generic":
+        raise CannotJudge(
+            f"kvplan kv does not show the KV layout of engine {engine.name} yet",
+            help="--engine generic shows the architecture itself; kvplan fit judges the engine's whole memory",
+        )
+
+
+def _deployment(model: Model, words: Words) -> Deployment:
+    deployment = resolve_on(replace(words, engine=words.engine or "generic"), model, NOWHERE)
+    excuse = topology_excuse(model, deployment.layout, deployment.layout.gpus)
+    if excuse is not None:
+        raise InputError(excuse.sentence, help="the layout is set by --tp, --pp and --dcp")
+    return deployment
+
+
+def _format(frame: Frame) -> KvFormat:
+    """What --kv-cache-dtype names, else the 16 bits of the checkpoint under their own name."""
+    if frame.resident_kernel is not None:
+        return frame.resident_kernel.format
+    native = numbers.native_format(frame.deployment)
+    return replace(native, name="fp16") if frame.deployment.model.dtype == "fp16" else native
+
+
+def _layer(frame: Frame, item: KvLayers, kv_format: KvFormat) -> KvLayerBytes:
+    deployment, policy = frame.deployment, frame.situation.policy
+    alone = numbers.kv_growths(replace(deployment.model, kv=(item,)), kv_format, deployment.layout, policy)
+    return KvLayerBytes(
+        kind=item.kind,
+        layers=item.layers,
+        bytes_per_token=numbers.layer_bytes_per_token(item, kv_format, deployment.layout, policy),
+        window_tokens=item.window_tokens,
+        bytes_per_sequence=sequence_bytes(alone, float(deployment.workload.context_tokens)),
+    )
+
+
+def _pool_bytes(pool_gib: float | None, pool_bytes: int | None) -> int | None:
+    if pool_gib is not None and pool_bytes is not None:
+        raise InputError("--pool-gib and --pool-bytes say the same thing twice", help="leave one of them out")
+    flag, value = ("--pool-gib", pool_gib) if pool_gib is not None else ("--pool-bytes", pool_bytes)
+    if value is None:
+        return None
+    wanted = gib(value) if pool_gib is not None else value
+    if not math.isfinite(wanted) or not 1 <= wanted <= LARGEST_COUNT:
+        raise InputError(f"{flag} must be greater than 0 and at most 2^53 bytes (it is {shorten(repr(value))})")
+    return int(wanted)
+
+
+def _warnings(deployment: Deployment) -> tuple[str, ...]:
+    model, asked = deployment.model, deployment.workload.context_tokens
+    found = list(model.warnings)
+    if model.max_context_tokens is None:
+        found.append("the model's own context limit is not known")
+    elif asked > model.max_context_tokens:
+        found.append(f"{model.name} takes {model.max_context_tokens:,} tokens at most, {asked:,} are asked for")
+    return tuple(found)
