@@ -145,11 +145,19 @@ def judge_points(  # type: ignore[no-untyped-def]
             overload[row, column] = heaviest(optimistic)
 
 
+def as_floats(record: Any) -> Any:
+    """The same record with floats only: an integer among them would be another signature, compiled for seconds."""
+    if not isinstance(record, tuple):
+        return float(record)
+    values = [as_floats(value) for value in record]
+    return type(record)._make(values) if hasattr(record, "_make") else tuple(values)
+
+
 def judge_grid(
     ends: tuple[Plan, Plan, Plan], margin_fraction: float, contexts: NDArray[np.float64], users: NDArray[np.float64]
 ) -> GridJudgement:
     """One strategy, given by its optimistic, best and pessimistic plan, at every context with every number of users."""
     shape = (contexts.shape[0], users.shape[0])
     judged = GridJudgement(np.empty(shape, np.int64), np.empty(shape), np.empty(shape))
-    judge_points(ends, margin_fraction, contexts, users, *judged)
+    judge_points(as_floats(ends), float(margin_fraction), contexts, users, *judged)
     return judged

@@ -87,7 +87,7 @@ def _with_weights(deployment: Deployment, scheme: str) -> Deployment:
 
 
 def _lighter_weights(deployment: Deployment, only: tuple[str, ...]) -> Iterator[Remedy]:
-    """The least reduction of weight precision that works; else the lightest, with the context that it leaves room for."""
+    """The least reduction of weight precision that works; else the lightest, with the context it has room for."""
     schemes = lighter_schemes(deployment)
     for name in schemes:
         remedy = judge_again(_with_weights(deployment, name), f"--weights {name}", only)
@@ -150,7 +150,9 @@ def _loss(item: StrategyAssessment) -> float:
     return 50.0 if item.accuracy.high is None else item.accuracy.high
 
 
-def _with_workload(deployment: Deployment, *, users: int | None = None, context_tokens: int | None = None) -> Deployment:
+def _with_workload(
+    deployment: Deployment, *, users: int | None = None, context_tokens: int | None = None
+) -> Deployment:
     workload = deployment.workload
     context = context_tokens or workload.context_tokens
     prompt = max(1, min(workload.prompt_tokens, context - (workload.output_tokens or 0)))
@@ -188,4 +190,6 @@ def weights_have_room(deployment: Deployment) -> bool:
     """Whether the GPUs in use hold the weights, whatever else they must hold."""
     scheme = SCHEMES[deployment.settings.weights or deployment.model.dtype]
     gpu = deployment.host.gpu
-    return gpu is not None and sum(scheme.bytes_of(deployment.model.weights)) < gpu.hbm_bytes.best * deployment.host.gpus
+    return (
+        gpu is not None and sum(scheme.bytes_of(deployment.model.weights)) < gpu.hbm_bytes.best * deployment.host.gpus
+    )

@@ -6,19 +6,17 @@ back, ``verdict`` decides. A package rather than one file because the four have 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kvplan.assess import numbers
 from kvplan.assess.judge import Frame, judge
 from kvplan.assess.topology import topology_excuse
 from kvplan.assess.verdict import decide
 from kvplan.core.kv_cache import growing_bytes_per_token
-from kvplan.domain.assessment import Assessment, GpuMemory, StrategyAssessment
+from kvplan.domain.assessment import Assessment, GpuMemory
 from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Gpu, Host
 from kvplan.domain.interval import Interval
 from kvplan.engines import find_engine
-from kvplan.engines.interface import KvKernel, MemoryPolicy
+from kvplan.engines.interface import KvKernel
 from kvplan.errors import CannotJudge, InputError
 from kvplan.strategies import all_strategies, find_strategy
 from kvplan.strategies.interface import Excuse, Situation, Strategy
@@ -53,7 +51,7 @@ def assess(deployment: Deployment, strategy_ids: tuple[str, ...] = ()) -> Assess
 
 def build_frame(deployment: Deployment) -> Frame:
     """What all strategies have in common, for this deployment."""
-    deployment = replace(deployment, host=with_compute_device(deployment.host))
+    deployment = deployment._replace(host=with_compute_device(deployment.host))
     engine = find_engine(deployment.engine.name)
     gpu = deployment.host.gpu
     assert gpu is not None
@@ -85,7 +83,7 @@ def with_compute_device(host: Host) -> Host:
         peer_bytes_per_s=None,
         source=host.source,
     )
-    return replace(host, gpu=cpu, gpus=1, unified_memory=True)
+    return host._replace(gpu=cpu, gpus=1, unified_memory=True)
 
 
 def resident_kernel(flag: str | None, kernels: dict[str, KvKernel]) -> KvKernel | None:
@@ -104,7 +102,12 @@ def gpu_memory(frame: Frame) -> GpuMemory:
     """How one GPU is split: the engine's terms, and the KV pool as what is left (its ends pair the other ends)."""
     deployment, policy = frame.deployment, frame.situation.policy
     weights = numbers.weight_bytes(deployment)
-    terms = {"budget": policy.budget, "activation": policy.activation, "runtime": policy.runtime, "graphs": policy.graphs}
+    terms = {
+        "budget": policy.budget,
+        "activation": policy.activation,
+        "runtime": policy.runtime,
+        "graphs": policy.graphs,
+    }
     taken = weights.plus(policy.activation.bytes).plus(policy.runtime.bytes).plus(policy.graphs.bytes)
     budget = policy.budget.bytes
     pool = Interval(*(max(value, 0.0) for value in (
@@ -144,7 +147,9 @@ def _excuse(deployment: Deployment) -> Excuse | None:
     limit = deployment.model.max_context_tokens
     asked = deployment.workload.context_tokens
     if limit is not None and asked > limit:
-        return Excuse("no", "context", f"{deployment.model.name} takes {limit:,} tokens at most, {asked:,} are asked for")
+        return Excuse(
+            "no", "context", f"{deployment.model.name} takes {limit:,} tokens at most, {asked:,} are asked for"
+        )
     return topology_excuse(deployment.model, deployment.layout, deployment.host.gpus)
 
 

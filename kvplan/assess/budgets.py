@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kvplan.assess.numbers import UNLIMITED
 from kvplan.core.shapes import Demand, Loads, Placement, Plan
@@ -13,8 +13,7 @@ from kvplan.engines.interface import MemoryPolicy
 from kvplan.strategies.interface import Strategy
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(NamedTuple):
     """One strategy's numbers as they came out of the core."""
 
     deployment: Deployment
@@ -92,9 +91,9 @@ def _dram_capacity(judged: Judged) -> list[Part]:
     by_tenant = f", x {tenants:.0f} tenants" if tenants > 1 else ""
     source = judged.strategy.title
     return [
-        Part("kv", demand.dram_kv_bytes, f"users x {factor:g} x KV bytes on all ranks, or what spills{by_tenant}", source),
+        Part("kv", demand.dram_kv_bytes, f"users x {factor:g} x KV bytes, or what spills{by_tenant}", source),
         Part("weights", demand.dram_weight_bytes, f"weights that do not fit in HBM{by_tenant}", source),
-        Part("reuse", demand.dram_reuse_bytes, f"(idle sessions x context + shared prefix) x KV bytes{by_tenant}", source),
+        Part("reuse", demand.dram_reuse_bytes, f"(idle sessions x context + prefix) x KV bytes{by_tenant}", source),
         Part("engine", demand.dram_engine_bytes, policy.engine_dram.formula + by_tenant, policy.engine_dram.source),
         Part("others", demand.dram_other_bytes, "--other-dram-gib", "given"),
     ]  # fmt: skip
@@ -104,7 +103,7 @@ def _dram_bandwidth(judged: Judged) -> list[Part]:
     demand = judged.demand
     share = judged.ends[1].host.cpu_dram_fraction
     return [
-        Part("copies", demand.dram_copy_bytes_per_s, "bytes that cross all links / ITL objective", judged.strategy.title),
+        Part("copies", demand.dram_copy_bytes_per_s, "bytes over all links / ITL objective", judged.strategy.title),
         Part(
             "cpu attention",
             demand.dram_cpu_bytes_per_s,
@@ -136,6 +135,6 @@ def _cpu_cores(judged: Judged) -> list[Part]:
     return [
         Part("engine", demand.engine_cores, f"{limits.engine_cores:g} cores{by_tenant}", policy.engine_cores_source),
         Part("look-up", demand.lookup_cores, lookup, "RetroInfer: 24 threads for each GPU"),
-        Part("attention", demand.attention_cores, "bytes a second / 2.8 GB/s a core", "ScoutAttention: 36 cores, 100 GB/s"),
+        Part("attention", demand.attention_cores, "bytes a second / 2.8 GB/s a core", "ScoutAttention"),
         Part("others", demand.other_cores, "--other-cpu-cores", "given"),
     ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kvplan.assess import numbers
 from kvplan.assess.budgets import Judged, budgets
@@ -12,7 +12,7 @@ from kvplan.core.kv_cache import growing_bytes_per_token
 from kvplan.core.placement import place
 from kvplan.core.prefill import ttft_s
 from kvplan.core.shapes import Loads, Plan
-from kvplan.core.verdicts import heaviest, loads, longest_context, most_users, outcome
+from kvplan.core.verdicts import FULL, heaviest, loads, longest_context, most_users, outcome
 from kvplan.domain.assessment import OUTCOMES, RESOURCES, AccuracyLoss, StrategyAssessment
 from kvplan.domain.deployment import Deployment
 from kvplan.domain.interval import Interval
@@ -24,8 +24,7 @@ from kvplan.strategies.interface import Accuracy, Excuse, Situation, Strategy
 USERS_CEILING = 65536.0
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """What all strategies of one deployment have in common."""
 
     situation: Situation
@@ -170,12 +169,12 @@ def _excused(frame: Frame, strategy: Strategy, excuse: Excuse) -> StrategyAssess
 
 def has_no_place(optimistic: Loads) -> bool:
     """Whether the bytes do not fit even at the optimistic end: then nothing runs, and no time can be given."""
-    return optimistic.hbm > 1.0 or optimistic.dram_capacity > 1.0
+    return optimistic.hbm > FULL or optimistic.dram_capacity > FULL
 
 
 def binding(load: Loads) -> str:
     """The budget that binds: the fullest resource that is over, else the objective that is missed."""
-    over = [(getattr(load, name), name) for name in RESOURCES if getattr(load, name) > 1.0]
+    over = [(getattr(load, name), name) for name in RESOURCES if getattr(load, name) > FULL]
     if over:
         return max(over)[1]
     return "ttft" if load.ttft > load.itl else "itl"

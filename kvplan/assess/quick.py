@@ -11,7 +11,7 @@ from itertools import groupby
 from kvplan.assess import build_frame, chosen_strategies
 from kvplan.assess.judge import Frame, find_excuse, judge, plan_end
 from kvplan.assess.verdict import best_first
-from kvplan.core.verdicts import heaviest_at
+from kvplan.core.verdicts import FULL, heaviest_at
 from kvplan.domain.assessment import StrategyAssessment
 from kvplan.domain.deployment import Deployment
 from kvplan.strategies.interface import Strategy
@@ -44,4 +44,4 @@ def _inside(frame: Frame, strategy: Strategy) -> bool:
         return False
     workload = frame.deployment.workload
     plan = plan_end(frame, strategy, _BEST)
-    return heaviest_at(plan, float(workload.context_tokens), float(workload.users)) <= 1.0
+    return heaviest_at(plan, float(workload.context_tokens), float(workload.users)) <= FULL

@@ -19,5 +19,7 @@ def topology_excuse(model: Model, layout: Layout, gpus: int) -> Excuse | None:
     if layout.pp > model.layers:
         return Excuse("no", "topology", f"{model.layers} layers are fewer than {layout.pp} pipeline stages")
     if layout.dcp > layout.tp:
-        return Excuse("no", "topology", f"decode context parallelism over {layout.dcp} ranks needs at least as many tp ranks")
+        return Excuse(
+            "no", "topology", f"decode context parallelism over {layout.dcp} ranks needs at least as many tp ranks"
+        )
     return None

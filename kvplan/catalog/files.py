@@ -12,10 +12,9 @@ import re
 import stat
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from kvplan.errors import CatalogError, did_you_mean
 from kvplan.units import MIB, shorten
@@ -33,8 +32,7 @@ _QUOTED = re.compile(r'"([^"]*)"')
 _LINE_OF_ERROR = re.compile(r"\s*\(at line (\d+), column \d+\)")
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogFile:
+class CatalogFile(NamedTuple):
     """One TOML file, read but not parsed."""
 
     path: str
@@ -43,8 +41,7 @@ class CatalogFile:
     shipped: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(NamedTuple):
     """Where a row stands; ``start`` is its offset in a shipped file's text, None in a file that is parsed whole."""
 
     file: CatalogFile

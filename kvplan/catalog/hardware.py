@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kvplan.catalog.files import CatalogFile, Table, catalog_files, parse, read_file
 from kvplan.catalog.hardware_domain import LINK_CLASSES_GB_PER_S, Row, best_of, gpu_of, host_of, link_named
@@ -30,8 +30,7 @@ __all__ = [
 _FILE = "hardware.toml"
 
 
-@dataclass(frozen=True, slots=True)
-class HostListing:
+class HostListing(NamedTuple):
     """One line of ``kvplan host list``."""
 
     host: Host
@@ -70,7 +69,7 @@ def list_hosts(extra: Sequence[str] = ()) -> list[HostListing]:
 
 
 def pool_sizes(extra: Sequence[str] = ()) -> list[tuple[float, str]]:
-    """(GiB of all GPUs together, host), smallest first: a light index for a search. Hosts without a GPU are left out."""
+    """(GiB of all GPUs together, host), smallest first: a light index for a search of hosts with GPUs."""
     files = catalog_files(_FILE, extra)
     hosts, gpus = Table("hosts", files), Table("gpus", files)
     found = []

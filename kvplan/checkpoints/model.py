@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from kvplan.checkpoints import families, quantization
@@ -71,7 +70,7 @@ def _weights(architecture: Architecture, stored: quantization.Stored, published:
         towers=architecture.towers,
         scales=scales,
     )
-    without_copies = replace(weights, mtp=mtp.total)
+    without_copies = weights._replace(mtp=mtp.total)
     return without_copies if published == without_copies.total else weights
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -14,12 +14,10 @@ from kvplan.results.kv import kv
 
 _POOL = "Pool"
 PoolGib = Annotated[
-    Optional[float],
+    float | None,
     typer.Option("--pool-gib", help="Say what a pool of so many GiB on each GPU holds.", rich_help_panel=_POOL),
 ]
-PoolBytes = Annotated[
-    Optional[int], typer.Option("--pool-bytes", help="The same in bytes.", rich_help_panel=_POOL)
-]
+PoolBytes = Annotated[int | None, typer.Option("--pool-bytes", help="The same in bytes.", rich_help_panel=_POOL)]
 
 
 def register(app: typer.Typer) -> None:

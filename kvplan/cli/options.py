@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -56,106 +56,106 @@ HostName = Annotated[
     typer.Option("--host", "-H", help="Catalog name, alias, or a TOML file with one host.",
                  autocompletion=complete_host, show_default=False),
 ]  # fmt: skip
-Catalogs = Annotated[Optional[list[str]], typer.Option("--catalog", help="A catalog file laid over the shipped ones.")]
+Catalogs = Annotated[list[str] | None, typer.Option("--catalog", help="A catalog file laid over the shipped ones.")]
 Strategies = Annotated[
-    Optional[list[str]],
+    list[str] | None,
     typer.Option("--strategy", help="Judge only this strategy; repeatable.", autocompletion=complete_strategy),
 ]
-Format = Annotated[Optional[str], typer.Option("--format", "-f", help="table, json, markdown or csv.")]
-Output = Annotated[Optional[list[str]], typer.Option("--output", "-o", help="FORMAT=FILE, or FILE; repeatable.")]
+Format = Annotated[str | None, typer.Option("--format", "-f", help="table, json, markdown or csv.")]
+Output = Annotated[list[str] | None, typer.Option("--output", "-o", help="FORMAT=FILE, or FILE; repeatable.")]
 
-Gpus = Annotated[Optional[int], typer.Option("--gpus", help="Use so many of the host's GPUs.", rich_help_panel=_HOST)]
-CpuCores = Annotated[Optional[float], typer.Option("--cpu-cores", help="Physical cores.", rich_help_panel=_HOST)]
-DramGib = Annotated[Optional[float], typer.Option("--dram-gib", help="Host memory, GiB.", rich_help_panel=_HOST)]
+Gpus = Annotated[int | None, typer.Option("--gpus", help="Use so many of the host's GPUs.", rich_help_panel=_HOST)]
+CpuCores = Annotated[float | None, typer.Option("--cpu-cores", help="Physical cores.", rich_help_panel=_HOST)]
+DramGib = Annotated[float | None, typer.Option("--dram-gib", help="Host memory, GiB.", rich_help_panel=_HOST)]
 DramRate = Annotated[
-    Optional[float], typer.Option("--dram-gb-per-s", help="Achieved host memory rate, GB/s.", rich_help_panel=_HOST)
+    float | None, typer.Option("--dram-gb-per-s", help="Achieved host memory rate, GB/s.", rich_help_panel=_HOST)
 ]
 LinkName = Annotated[
-    Optional[str], typer.Option("--link", help="pcie4x16, pcie5x16, c2c, or GB/s.", rich_help_panel=_HOST)
+    str | None, typer.Option("--link", help="pcie4x16, pcie5x16, c2c, or GB/s.", rich_help_panel=_HOST)
 ]
-HbmGib = Annotated[Optional[float], typer.Option("--hbm-gib", help="Memory of one GPU, GiB.", rich_help_panel=_HOST)]
-NumaNodes = Annotated[Optional[int], typer.Option("--numa-nodes", help="NUMA nodes.", rich_help_panel=_HOST)]
+HbmGib = Annotated[float | None, typer.Option("--hbm-gib", help="Memory of one GPU, GiB.", rich_help_panel=_HOST)]
+NumaNodes = Annotated[int | None, typer.Option("--numa-nodes", help="NUMA nodes.", rich_help_panel=_HOST)]
 DisplayReserve = Annotated[
-    Optional[float],
+    float | None,
     typer.Option("--display-reserve-gib", help="GPU memory that a desktop or WSL holds, GiB.", rich_help_panel=_HOST),
 ]
 
 Context = Annotated[
-    Optional[str],
+    str | None,
     typer.Option("--context", "-c", help="Tokens of a sequence, prompt and output (128k = 131072).",
                  rich_help_panel=_WORK),
 ]  # fmt: skip
-PromptTokens = Annotated[Optional[str], typer.Option("--prompt-tokens", help="Tokens in.", rich_help_panel=_WORK)]
-OutputTokens = Annotated[Optional[str], typer.Option("--output-tokens", help="Tokens out.", rich_help_panel=_WORK)]
+PromptTokens = Annotated[str | None, typer.Option("--prompt-tokens", help="Tokens in.", rich_help_panel=_WORK)]
+OutputTokens = Annotated[str | None, typer.Option("--output-tokens", help="Tokens out.", rich_help_panel=_WORK)]
 Users = Annotated[int, typer.Option("--users", "-u", help="Sequences that decode at once.", rich_help_panel=_WORK)]
 SharedPrefix = Annotated[
-    Optional[str], typer.Option("--shared-prefix-tokens", help="Prefix that all share.", rich_help_panel=_WORK)
+    str | None, typer.Option("--shared-prefix-tokens", help="Prefix that all share.", rich_help_panel=_WORK)
 ]
 PrefixHit = Annotated[
-    Optional[float],
+    float | None,
     typer.Option("--prefix-hit-fraction", help="Share of a prompt found in DRAM.", rich_help_panel=_WORK),
 ]
 IdleSessions = Annotated[
-    Optional[int], typer.Option("--idle-sessions", help="Sessions kept in DRAM.", rich_help_panel=_WORK)
+    int | None, typer.Option("--idle-sessions", help="Sessions kept in DRAM.", rich_help_panel=_WORK)
 ]
 
 EngineName = Annotated[
-    Optional[str],
+    str | None,
     typer.Option("--engine", help="NAME[@VERSION]: vllm, sglang, llama.cpp, tensorrt-llm, generic.",
                  rich_help_panel=_ENGINE),
 ]  # fmt: skip
 Tp = Annotated[
-    Optional[int], typer.Option("--tp", "--tensor-parallel-size", help="Tensor parallel.", rich_help_panel=_ENGINE)
+    int | None, typer.Option("--tp", "--tensor-parallel-size", help="Tensor parallel.", rich_help_panel=_ENGINE)
 ]
 Pp = Annotated[
-    Optional[int], typer.Option("--pp", "--pipeline-parallel-size", help="Pipeline stages.", rich_help_panel=_ENGINE)
+    int | None, typer.Option("--pp", "--pipeline-parallel-size", help="Pipeline stages.", rich_help_panel=_ENGINE)
 ]
-Dp = Annotated[Optional[int], typer.Option("--dp", "--data-parallel-size", help="Replicas.", rich_help_panel=_ENGINE)]
-Ep = Annotated[Optional[int], typer.Option("--ep", help="Expert parallel.", rich_help_panel=_ENGINE)]
+Dp = Annotated[int | None, typer.Option("--dp", "--data-parallel-size", help="Replicas.", rich_help_panel=_ENGINE)]
+Ep = Annotated[int | None, typer.Option("--ep", help="Expert parallel.", rich_help_panel=_ENGINE)]
 Dcp = Annotated[
-    Optional[int],
+    int | None,
     typer.Option("--dcp", "--decode-context-parallel-size", help="Decode context parallel.", rich_help_panel=_ENGINE),
 ]
 Weights = Annotated[
-    Optional[str], typer.Option("--weights", help="bf16, fp8, awq-int4, q4_k_m ...", rich_help_panel=_ENGINE)
+    str | None, typer.Option("--weights", help="bf16, fp8, awq-int4, q4_k_m ...", rich_help_panel=_ENGINE)
 ]
 KvCacheDtype = Annotated[
-    Optional[str], typer.Option("--kv-cache-dtype", help="As the engine spells it.", rich_help_panel=_ENGINE)
+    str | None, typer.Option("--kv-cache-dtype", help="As the engine spells it.", rich_help_panel=_ENGINE)
 ]
 Utilization = Annotated[
-    Optional[float],
+    float | None,
     typer.Option("--gpu-memory-utilization", help="vLLM: share of the GPU.", rich_help_panel=_ENGINE),
 ]
 StaticFraction = Annotated[
-    Optional[float],
+    float | None,
     typer.Option("--mem-fraction-static", help="SGLang: share of free memory.", rich_help_panel=_ENGINE),
 ]
 MaxModelLen = Annotated[
-    Optional[str], typer.Option("--max-model-len", help="vLLM's limit (1k = 1000).", rich_help_panel=_ENGINE)
+    str | None, typer.Option("--max-model-len", help="vLLM's limit (1k = 1000).", rich_help_panel=_ENGINE)
 ]
 MaxBatchedTokens = Annotated[
-    Optional[str], typer.Option("--max-num-batched-tokens", help="Tokens of a step.", rich_help_panel=_ENGINE)
+    str | None, typer.Option("--max-num-batched-tokens", help="Tokens of a step.", rich_help_panel=_ENGINE)
 ]
 MaxSequences = Annotated[
-    Optional[int], typer.Option("--max-num-seqs", help="Sequences of a step.", rich_help_panel=_ENGINE)
+    int | None, typer.Option("--max-num-seqs", help="Sequences of a step.", rich_help_panel=_ENGINE)
 ]
-BlockSize = Annotated[Optional[int], typer.Option("--block-size", help="Tokens of a block.", rich_help_panel=_ENGINE)]
+BlockSize = Annotated[int | None, typer.Option("--block-size", help="Tokens of a block.", rich_help_panel=_ENGINE)]
 EnforceEager = Annotated[bool, typer.Option("--enforce-eager", help="No CUDA graphs.", rich_help_panel=_ENGINE)]
 KvOffloading = Annotated[
-    Optional[float],
+    float | None,
     typer.Option("--kv-offloading-size", help="vLLM: GiB of DRAM for idle KV.", rich_help_panel=_ENGINE),
 ]
 CpuOffload = Annotated[
-    Optional[float],
+    float | None,
     typer.Option("--cpu-offload-gb", help="vLLM: GiB of weights in DRAM, each GPU.", rich_help_panel=_ENGINE),
 ]
 
 ItlMs = Annotated[
-    Optional[float], typer.Option("--itl-ms", help="Time per token, ms (default 50).", rich_help_panel=_GOALS)
+    float | None, typer.Option("--itl-ms", help="Time per token, ms (default 50).", rich_help_panel=_GOALS)
 ]
-TtftMs = Annotated[Optional[float], typer.Option("--ttft-ms", help="Time to first token, ms.", rich_help_panel=_GOALS)]
+TtftMs = Annotated[float | None, typer.Option("--ttft-ms", help="Time to first token, ms.", rich_help_panel=_GOALS)]
 Margin = Annotated[
-    Optional[float],
+    float | None,
     typer.Option("--margin", help="Share that must stay free (default 0.05).", rich_help_panel=_GOALS),
 ]
 
@@ -177,7 +177,7 @@ _NOT_WORDS = {"hosts", "format", "output", "strategy", "catalog"}
 
 def words_of(options: dict[str, object], **changes: object) -> Words:
     """A command's options (its ``locals()``) as words. Options that no word has are left to the command."""
-    known = set(Words.__dataclass_fields__) - _NOT_WORDS
+    known = set(Words._fields) - _NOT_WORDS
     given = {name: value for name, value in options.items() if name in known and value is not None}
     given.update(
         catalog=tuple(options.get("catalog") or ()),  # type: ignore[arg-type]

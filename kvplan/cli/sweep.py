@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -15,16 +15,16 @@ from kvplan.results.sweep import sweep
 _WORK = "Workload"
 _RANGE = "doubles from A to B with A:B, N points with A:B:N, or a list 4k,32k,128k"
 Contexts = Annotated[
-    Optional[str],
+    str | None,
     typer.Option("--context", "-c", help=f"Tokens of a sequence: {_RANGE} (default 4k to the model's limit).",
                  rich_help_panel=_WORK),
 ]  # fmt: skip
 UserCounts = Annotated[
-    Optional[str],
+    str | None,
     typer.Option("--users", "-u", help="Sequences that decode at once, in the same forms (default 1:256).",
                  rich_help_panel=_WORK),
 ]  # fmt: skip
-Format = Annotated[Optional[str], typer.Option("--format", "-f", help="table, csv or json.")]
+Format = Annotated[str | None, typer.Option("--format", "-f", help="table, csv or json.")]
 
 
 def register(app: typer.Typer) -> None:

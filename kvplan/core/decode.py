@@ -55,7 +55,9 @@ def side_s(plan: Plan, link_bytes: float, cpu_bytes: float) -> float:
         link = link_bytes / (host.link_bytes_per_s * plan.charges.link_rate_fraction / tenants)
     cpu = 0.0
     if cpu_bytes > 0.0:
-        rate = min(cpu_read_bytes_per_s(host, cores_left(plan)), host.cpu_dram_fraction * host.dram_bytes_per_s / tenants)
+        rate = min(
+            cpu_read_bytes_per_s(host, cores_left(plan)), host.cpu_dram_fraction * host.dram_bytes_per_s / tenants
+        )
         cpu = cpu_bytes * plan.traffic.gpus / rate
     return max(link, cpu)
 

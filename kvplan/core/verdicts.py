@@ -16,6 +16,9 @@ TIGHT = 1
 UNLIKELY = 2
 NO = 3
 
+FULL = 1.0 + 1e-9
+"""Above this a budget is over: what spills fills HBM to the byte, and its sum may round up."""
+
 
 def ratio(used: float, limit: float) -> float:
     """Used over limit; 0 where nothing is used, very large where there is nothing to use."""
@@ -66,11 +69,11 @@ def outcome(optimistic: Loads, best: Loads, pessimistic: Loads, margin_fraction:
     NO needs the optimistic end over budget; UNLIKELY the best estimate; FITS needs the pessimistic end inside and the
     margin free at the best estimate; TIGHT is what lies between.
     """
-    if heaviest(optimistic) > 1.0:
+    if heaviest(optimistic) > FULL:
         return NO
-    if heaviest(best) > 1.0:
+    if heaviest(best) > FULL:
         return UNLIKELY
-    if heaviest(pessimistic) > 1.0 or heaviest_resource(best) > 1.0 - margin_fraction:
+    if heaviest(pessimistic) > FULL or heaviest_resource(best) > 1.0 - margin_fraction:
         return TIGHT
     return FITS
 
@@ -109,7 +112,7 @@ def next_guess(bracket: Bracket) -> float:
 def tightened(bracket: Bracket, guess: float, load: float) -> Bracket:
     """The bracket after one more load is known."""
     stuck = abs(bracket.same_side) >= 2.0
-    if load <= 1.0:
+    if load <= FULL:
         run = -1.0 if stuck else min(bracket.same_side, 0.0) - 1.0
         return Bracket(guess, 1.0 - load, bracket.high, bracket.excess, run)
     run = 1.0 if stuck else max(bracket.same_side, 0.0) + 1.0
@@ -120,11 +123,11 @@ def most_users(plan: Plan, context_tokens: float, ceiling: float) -> float:
     """The most users that fit at a context: every load grows with users. 0 where not even one fits."""
     low = 1.0
     low_load = heaviest_at(plan, context_tokens, low)
-    if low_load > 1.0:
+    if low_load > FULL:
         return 0.0
     high = 2.0
     high_load = heaviest_at(plan, context_tokens, high)
-    while high_load <= 1.0:
+    while high_load <= FULL:
         if high >= ceiling:
             return ceiling
         low = high
@@ -142,10 +145,10 @@ def longest_context(plan: Plan, users: float, ceiling: float) -> float:
     """The longest context at which so many users fit, in whole blocks, up to ``ceiling`` tokens. 0 where none does."""
     block = min(plan.kv[0].block_tokens, ceiling)
     low_load = heaviest_at(plan, block, users)
-    if low_load > 1.0:
+    if low_load > FULL:
         return 0.0
     high_load = heaviest_at(plan, ceiling, users)
-    if high_load <= 1.0:
+    if high_load <= FULL:
         return ceiling
     bracket = Bracket(1.0, 1.0 - low_load, whole_blocks(ceiling, block) / block, high_load - 1.0, 0.0)
     while bracket.high - bracket.low > 1.0:

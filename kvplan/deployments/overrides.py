@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kvplan.catalog.hardware import link_named
 from kvplan.deployments.words import Words
-from kvplan.domain.host import Host, Link
+from kvplan.domain.host import Host
 from kvplan.domain.interval import Interval
 from kvplan.errors import InputError
 from kvplan.units import GIB, LARGEST_COUNT, gb_per_s, gib
@@ -19,8 +17,6 @@ def overridden(host: Host, words: Words) -> Host:
         changes["gpus"] = _gpus(host, words.gpus)
     if words.cpu_cores is not None:
         changes["cpu_cores"] = Interval.exact(_number(words.cpu_cores, "--cpu-cores"))
-    if words.dram_gib is not None:
-        changes["dram_bytes"] = gib(_number(words.dram_gib, "--dram-gib"))
     if words.dram_gb_per_s is not None:
         changes["dram_bytes_per_s"] = Interval.exact(gb_per_s(_number(words.dram_gb_per_s, "--dram-gb-per-s")))
     if words.numa_nodes is not None:
@@ -28,15 +24,26 @@ def overridden(host: Host, words: Words) -> Host:
     if words.display_reserve_gib is not None:
         changes["display_reserve_bytes"] = gib(_number(words.display_reserve_gib, "--display-reserve-gib", zero=True))
     if words.link is not None:
-        changes["link"] = _link(words.link)
-    if words.hbm_gib is not None or (host.unified_memory and words.dram_gib is not None):
-        total = Interval.exact(gib(_number(words.hbm_gib or words.dram_gib or 0.0, "--hbm-gib")))
-        if host.gpu is None:
-            raise InputError(f"--hbm-gib: {host.name} has no GPU")
-        changes["gpu"] = replace(host.gpu, hbm_bytes=total)
-        if host.unified_memory:
-            changes["dram_bytes"] = total.best
-    return replace(host, **changes) if changes else host  # type: ignore[arg-type]
+        changes["link"] = link_named(words.link)
+    changes.update(_memories(host, words))
+    return host._replace(**changes) if changes else host  # type: ignore[arg-type]
+
+
+def _memories(host: Host, words: Words) -> dict[str, object]:
+    """GPU memory and host memory: one and the same where memory is unified."""
+    changes: dict[str, object] = {}
+    if words.dram_gib is not None:
+        changes["dram_bytes"] = gib(_number(words.dram_gib, "--dram-gib"))
+    pool_gib = words.hbm_gib if words.hbm_gib is not None or not host.unified_memory else words.dram_gib
+    if pool_gib is None:
+        return changes
+    if host.gpu is None:
+        raise InputError(f"--hbm-gib: {host.name} has no GPU")
+    total = Interval.exact(gib(_number(pool_gib, "--hbm-gib")))
+    changes["gpu"] = host.gpu._replace(hbm_bytes=total)
+    if host.unified_memory:
+        changes["dram_bytes"] = total.best
+    return changes
 
 
 def _gpus(host: Host, gpus: int) -> int:
@@ -54,14 +61,3 @@ def _number(value: float, flag: str, *, zero: bool = False) -> float:
     if not 0 <= value < LARGEST_COUNT / GIB or (value == 0 and not zero):
         raise InputError(f"{flag} must be {'0 or more' if zero else 'greater than 0'} (it is {value!r})")
     return value
-
-
-def _link(text: str) -> Link:
-    """``pcie5x16``, ``c2c``, or a rate in GB/s."""
-    try:
-        rate = float(text)
-    except ValueError:
-        return link_named(text)
-    if not 0 < rate < LARGEST_COUNT / GIB:
-        raise InputError(f"--link must be a link class or a rate in GB/s (it is {text!r})")
-    return Link("given", Interval.exact(gb_per_s(rate)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from kvplan.catalog.hardware import load_host
 from kvplan.catalog.models import load_model
@@ -62,7 +61,7 @@ def resolve_on(words: Words, model: Model, host: Host) -> Deployment:
 
 def with_users(words: Words, users: int) -> Words:
     """The same words for another number of users."""
-    return replace(words, users=users)
+    return words._replace(users=users)
 
 
 def _layout(words: Words, model: Model, host: Host) -> Layout:

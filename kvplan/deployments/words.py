@@ -6,11 +6,10 @@ Human units: GiB, GB/s, milliseconds. None means "not said".
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Words:
+class Words(NamedTuple):
     """Everything that ``fit``, ``kv``, ``sweep`` and ``check`` may be told."""
 
     model: str = ""
@@ -55,4 +54,4 @@ class Words:
     other_link_gb_per_s: float = 0.0
     other_cpu_cores: float = 0.0
     other_dram_gib: float = 0.0
-    strategies: tuple[str, ...] = field(default=())
+    strategies: tuple[str, ...] = ()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
 
 from kvplan.domain.deployment import Deployment
 from kvplan.domain.interval import Interval
@@ -14,8 +16,7 @@ RESOURCES = ("hbm", "dram_capacity", "dram_bandwidth", "link", "cpu_cores")
 """The budgets, in the order in which they are shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """One line of a budget, at the best estimate."""
 
     name: str
@@ -24,8 +25,7 @@ class Part:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(NamedTuple):
     """One of the four resources (DRAM counts twice: capacity and rate). HBM and link are per GPU."""
 
     name: str
@@ -40,8 +40,7 @@ class Budget:
         return self.used.best / self.limit if self.used and self.limit else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class AccuracyLoss:
+class AccuracyLoss(NamedTuple):
     """Points lost on a published benchmark; None: no score was found."""
 
     low: float | None
@@ -50,8 +49,7 @@ class AccuracyLoss:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class StrategyAssessment:
+class StrategyAssessment(NamedTuple):
     """One strategy on one host: outcome, what binds, and every figure behind it."""
 
     id: str
@@ -80,8 +78,7 @@ class StrategyAssessment:
         return self.outcome in ("fits", "tight")
 
 
-@dataclass(frozen=True, slots=True)
-class GpuMemory:
+class GpuMemory(NamedTuple):
     """How one GPU is split, for the engine's own KV type."""
 
     total_bytes: float
@@ -93,12 +90,11 @@ class GpuMemory:
     kv_pool_bytes: Interval
     kv_pool_tokens: int | None
     """None for a model whose cache does not grow."""
-    terms: dict[str, tuple[str, str]] = field(default_factory=dict)
+    terms: Mapping[str, tuple[str, str]] = MappingProxyType({})
     """Name -> (formula, source)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """The answer."""
 
     outcome: str
@@ -107,8 +103,7 @@ class Verdict:
     sentence: str
 
 
-@dataclass(frozen=True, slots=True)
-class Assessment:
+class Assessment(NamedTuple):
     """Everything about one deployment."""
 
     deployment: Deployment

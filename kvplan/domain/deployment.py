@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kvplan.domain.host import Host
 from kvplan.domain.model import Model
 from kvplan.domain.workload import Neighbours, Objectives, Workload
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """How many GPUs share one model and how: tp x pp GPUs hold one replica, dp replicas side by side."""
 
     tp: int = 1
@@ -24,8 +23,7 @@ class Layout:
         return self.tp * self.pp * self.dp
 
 
-@dataclass(frozen=True, slots=True)
-class EngineSettings:
+class EngineSettings(NamedTuple):
     """Engine flags that change memory. None means that the engine's own default holds."""
 
     weights: str | None = None
@@ -42,16 +40,14 @@ class EngineSettings:
     cpu_offload_bytes: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class EngineChoice:
+class EngineChoice(NamedTuple):
     """An engine by name and version, both resolved."""
 
     name: str
     version: str
 
 
-@dataclass(frozen=True, slots=True)
-class Deployment:
+class Deployment(NamedTuple):
     """Everything that one assessment needs."""
 
     model: Model
@@ -62,5 +58,5 @@ class Deployment:
     layout: Layout
     settings: EngineSettings
     workload: Workload
-    objectives: Objectives = field(default_factory=Objectives)
-    neighbours: Neighbours = field(default_factory=Neighbours)
+    objectives: Objectives = Objectives()
+    neighbours: Neighbours = Neighbours()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
 
 from kvplan.domain.interval import Interval
 
 
-@dataclass(frozen=True, slots=True)
-class Gpu:
+class Gpu(NamedTuple):
     """One accelerator."""
 
     name: str
@@ -31,12 +32,11 @@ class Gpu:
     peer_bytes_per_s: float | None
     """GPU-to-GPU link per direction (NVLink, Infinity Fabric); None where GPUs meet over PCIe."""
     source: str
-    basis: dict[str, str] = field(default_factory=dict)
+    basis: Mapping[str, str] = MappingProxyType({})
     """For fields that are a class estimate: which class."""
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """The way from host memory to one GPU."""
 
     kind: str
@@ -47,8 +47,7 @@ class Link:
     """GPUs behind one switch uplink, which share its rate."""
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+class Host(NamedTuple):
     """One machine. None means not known, never zero."""
 
     name: str
@@ -75,5 +74,5 @@ class Host:
     display_reserve_bytes: float = 0.0
     """GPU memory that a desktop session holds."""
     usd_per_hour: float | None = None
-    basis: dict[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = field(default=())
+    basis: Mapping[str, str] = MappingProxyType({})
+    notes: tuple[str, ...] = ()

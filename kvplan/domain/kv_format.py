@@ -6,11 +6,10 @@ Sources: vLLM ``kv_cache_interface.py`` (page sizes), llama.cpp ``ggml-common.h`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class KvFormat:
+class KvFormat(NamedTuple):
     """One storage format of K and V."""
 
     name: str

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class KvLayers:
+class KvLayers(NamedTuple):
     """Layers of one kind that store KV the same way.
 
     Each of ``layers`` layers keeps, for every token, ``kv_heads`` key vectors of ``key_elements`` and as many value
@@ -35,8 +34,7 @@ class KvLayers:
         return self.kv_heads * ((self.key_elements > 0) + (self.value_elements > 0))
 
 
-@dataclass(frozen=True, slots=True)
-class WeightElements:
+class WeightElements(NamedTuple):
     """Element counts of a checkpoint by the part they play; their sum is what the checkpoint stores."""
 
     embedding: int
@@ -64,8 +62,7 @@ class WeightElements:
         return self.text_body + self.mtp + self.towers + self.scales
 
 
-@dataclass(frozen=True, slots=True)
-class Experts:
+class Experts(NamedTuple):
     """The routed experts of a mixture-of-experts model."""
 
     experts: int
@@ -76,8 +73,7 @@ class Experts:
     """Width of one expert."""
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
+class Model(NamedTuple):
     """One model: enough to compute its KV cache, its weight bytes and the work of a decode step."""
 
     name: str
@@ -103,7 +99,7 @@ class Model:
     published_parameters: int | None = None
     tower_elements_unknown: bool = False
     """A vision or audio tower is there, but the config does not say how large: its weights are an interval."""
-    warnings: tuple[str, ...] = field(default=())
+    warnings: tuple[str, ...] = ()
 
     @property
     def active_elements(self) -> int:

@@ -6,13 +6,12 @@ and have one average over the whole file.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kvplan.domain.model import WeightElements
 
 
-@dataclass(frozen=True, slots=True)
-class WeightScheme:
+class WeightScheme(NamedTuple):
     """One way to store weights."""
 
     name: str

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Workload:
+class Workload(NamedTuple):
     """Sequences that decode at once, and their length."""
 
     context_tokens: int
@@ -20,8 +19,7 @@ class Workload:
     idle_sessions: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Objectives:
+class Objectives(NamedTuple):
     """What the deployment must meet."""
 
     itl_s: float = 0.050
@@ -30,8 +28,7 @@ class Objectives:
     """Share of each resource that must stay free for a plan to be called FITS."""
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbours:
+class Neighbours(NamedTuple):
     """What else runs on the host."""
 
     tenants: int = 1

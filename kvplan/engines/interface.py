@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from kvplan.domain.deployment import Deployment, EngineSettings
 from kvplan.domain.host import Gpu
@@ -11,8 +10,7 @@ from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import KvFormat
 
 
-@dataclass(frozen=True, slots=True)
-class KvKernel:
+class KvKernel(NamedTuple):
     """A KV format as this engine stores it on this GPU."""
 
     format: KvFormat
@@ -23,8 +21,7 @@ class KvKernel:
     """False where sources do not settle whether a kernel exists: the verdict is then UNKNOWN, not a guess."""
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(NamedTuple):
     """One part of a GPU's memory, with what it rests on."""
 
     bytes: Interval
@@ -32,8 +29,7 @@ class Term:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryPolicy:
+class MemoryPolicy(NamedTuple):
     """How an engine of one version splits one GPU."""
 
     budget: Term
@@ -51,7 +47,7 @@ class MemoryPolicy:
     copies_kv_heads: bool = True
     """More tensor-parallel ranks than KV heads: each rank keeps a copy of one head."""
     kernel_slack: str = ""
-    warnings: tuple[str, ...] = field(default=())
+    warnings: tuple[str, ...] = ()
 
 
 class Engine(Protocol):

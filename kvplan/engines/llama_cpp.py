@@ -67,17 +67,17 @@ class LlamaCpp:
 
 def _budget(deployment: Deployment) -> Term:
     host = deployment.host
-    if host.gpu is None:
-        usable = (host.dram_bytes or 0.0) - host.os_reserve_bytes
-        return Term(Interval.exact(usable), "host memory less the operating system's part", host.source)
+    if host.gpu is None or host.gpu.kernel_class == "cpu":
+        usable = Interval.exact((host.dram_bytes or 0.0) - host.os_reserve_bytes)
+        return Term(usable, "host memory less the operating system's part", host.source)
     total = host.gpu.hbm_bytes
     if host.unified_memory:
         share = host.gpu_share_fraction or 1.0
         source = host.basis.get("gpu_share_fraction", host.source)
-        usable = total.map(lambda value: min(value * share, value - host.os_reserve_bytes))
-        return Term(usable, f"{share:g} of the one pool: what the platform lets the GPU wire", source)
-    usable = total.map(lambda value: value - host.display_reserve_bytes)
-    return Term(usable, "device memory less the display's part", host.gpu.source)
+        pool = total.map(lambda value: min(value * share, value - host.os_reserve_bytes))
+        return Term(pool, f"{share:g} of the one pool: what the platform lets the GPU wire", source)
+    free = total.map(lambda value: value - host.display_reserve_bytes)
+    return Term(free, "device memory less the display's part", host.gpu.source)
 
 
 def _compute_buffer(deployment: Deployment) -> Term:

@@ -18,7 +18,7 @@ from kvplan.units import GIB, gib
 _LOGS = "vLLM start-up logs, 0.6 to 0.33 (llm-d-planner DEBUG runs on H100, issues and public repositories)"
 _FLASHINFER = {"turing", "ampere", "ada", "hopper", "blackwell_dc", "blackwell_rtx"}
 _TRITON = _FLASHINFER | {"cdna3", "cdna4"}
-_FP8 = KvFormat("fp8", 1.0)
+_FP8 = KvFormat("fp8", 1.0, step_rate_fraction=0.92)
 _INT8 = KvFormat("int8_per_token_head", 1.0, vector_bytes=4.0)
 _INT4 = KvFormat("int4_per_token_head", 0.5, vector_bytes=4.0, step_rate_fraction=0.75)
 _NVFP4 = KvFormat("nvfp4", 0.5625, step_rate_fraction=0.85)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from kvplan.assess import assess, build_frame
@@ -166,8 +166,7 @@ def _verdict(judged: list[_Judged], context: int, users: int, index: int) -> Poi
 def _assessed(item: _Judged, users: int, index: int) -> StrategyAssessment:
     """What ranking looks at, at one point. What binds is left out unless it is an excuse: it is seldom needed."""
     itl_s = item.itl_s[index]
-    return replace(
-        item.template,
+    return item.template._replace(
         outcome=item.outcomes[index],
         bound_by=item.excuse.bound_by if item.excuse else None,
         kv_bytes_per_token=growing_bytes_per_token(item.ends[1].kv) if item.ends else None,

@@ -96,14 +96,18 @@ def _neighbours(neighbours: Neighbours) -> list[str]:
     return found
 
 
-def engine_words(assessment: Assessment) -> str:
-    """``vllm 0.33, tp 8, KV pool 54.9 GiB (53.9..57.5) = 449,771 tokens``."""
-    deployment, memory = assessment.deployment, assessment.gpu_memory
-    parts = [f"{deployment.engine.name} {deployment.engine.version}".strip()]
+def engine_in_short(deployment: Deployment) -> str:
+    """``vllm 0.33 tp 8``."""
     counts = ((name, getattr(deployment.layout, name)) for name in ("tp", "pp", "dp", "ep", "dcp"))
-    parts += [f"{name} {ways}" for name, ways in counts if ways > 1]
+    layout = [f"{name} {ways}" for name, ways in counts if ways > 1]
+    return " ".join([deployment.engine.name, deployment.engine.version, *layout])
+
+
+def engine_words(assessment: Assessment) -> str:
+    """``vllm 0.33 tp 8, KV pool 54.9 GiB (53.9..57.5) a GPU = 449,771 tokens``."""
+    memory, engine = assessment.gpu_memory, engine_in_short(assessment.deployment)
     if memory.kv_pool_bytes.high <= 0.0:
-        return ", ".join([*parts, "no room for KV beside the weights"])
-    each = " a GPU" if deployment.layout.gpus > 1 else ""
+        return f"{engine}, no room for KV beside the weights"
+    each = " a GPU" if assessment.deployment.layout.gpus > 1 else ""
     tokens = "" if memory.kv_pool_tokens is None else f" = {humans.count(memory.kv_pool_tokens)} tokens"
-    return ", ".join([*parts, f"KV pool {humans.gib_span(memory.kv_pool_bytes)}{each}{tokens}"])
+    return f"{engine}, KV pool {humans.gib_span(memory.kv_pool_bytes)}{each}{tokens}"

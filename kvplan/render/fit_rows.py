@@ -6,7 +6,7 @@ change the answer. What is left out is said: no kernel, not applicable, unknown,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from kvplan.assess.verdict import best_first
@@ -99,16 +99,22 @@ def _factor(item: StrategyAssessment, objective_s: float) -> str:
 
 
 def runs(item: StrategyAssessment) -> bool:
-    """Whether its bytes have a place at the best estimate: else a time per token would be a fiction."""
-    held = (item.budgets.get(name) for name in ("hbm", "dram_capacity"))
-    return item.bound_by not in ("context", "topology") and all(budget is None or budget.load <= 1.0 for budget in held)
+    """Whether it can run at all; else a time per token would be a fiction."""
+    return item.itl_s is not None and item.bound_by not in ("context", "topology")
 
 
-def ms_cell(item: StrategyAssessment, text: Callable[..., str] = humans.milliseconds) -> str:
+def ms_cell(item: StrategyAssessment) -> str:
     """The time per token, or ``-`` where it could not run."""
-    return text(item.itl_s) if runs(item) else humans.NOTHING
+    return humans.milliseconds(item.itl_s) if runs(item) else humans.NOTHING
 
 
 def users_cell(item: StrategyAssessment) -> str:
     """The most users that fit at the best estimate."""
     return humans.UNKNOWN if item.users_max is None else humans.count(item.users_max.best)
+
+
+def compact_verdict(item: StrategyAssessment, objective_s: float) -> str:
+    """The verdict in a cell of the matrix of hosts: ``FITS 19.4 ms``, ``NO HBM 3.2x``, ``N/A unified``."""
+    if item.works:
+        return f"{humans.OUTCOME_WORDS[item.outcome]} {humans.milliseconds(item.itl_s).partition(' ')[0]} ms"
+    return verdict_words(item, objective_s).replace("  ", " ")

@@ -78,7 +78,12 @@ def choices(assessment: Assessment) -> list[list[Cells]]:
     token = Cells("KV/token", lambda item: humans.bytes_per_token(item.kv_bytes_per_token))
     hbm, dram, link, cores = (
         Cells(title, lambda item, name=name: humans.used_of_limit(item.budgets.get(name)))  # type: ignore[misc]
-        for title, name in (("HBM GiB", "hbm"), ("DRAM GiB", "dram_capacity"), ("link GB/s", "link"), ("cores", "cpu_cores"))
+        for title, name in (
+            ("HBM GiB", "hbm"),
+            ("DRAM GiB", "dram_capacity"),
+            ("link GB/s", "link"),
+            ("cores", "cpu_cores"),
+        )
     )
     users = Cells("users", users_cell)
     span = Cells("ms/token", ms_cell)
@@ -88,7 +93,7 @@ def choices(assessment: Assessment) -> list[list[Cells]]:
     return [
         [strategy, token, hbm, dram, link, cores, users, span, loss, verdict],
         [strategy, hbm, dram, link, cores, users, span, loss, verdict],
-        [strategy, hbm, dram, link, cores, users, best, loss, verdict],
+        [strategy, hbm, dram, link, cores, users, span, verdict],
         [strategy, hbm, dram, link, cores, users, best, verdict],
         [strategy, hbm, link, users, span, verdict],
         [strategy, hbm, users, span, verdict],
@@ -119,8 +124,8 @@ def _what_to_do(page: Page, answer: FitResult) -> None:
 
 
 def _end(page: Page, assessment: Assessment, screen: Screenful) -> None:
-    more = f"{screen.more} more strategies and every" if screen.more else "every"
+    more = f"{screen.more} more strategies, " if screen.more else ""
     name = assessment.verdict.strategy or (screen.rows[0].id if screen.rows else "hbm")
     page.gap()
     page.faint(f"Not modelled: {'; '.join(assessment.not_modelled)}.", 2)
-    page.faint(f"More: kvplan explain {name}; --strategy ID; --format json has {more} figure with its source.", 2)
+    page.faint(f"More: kvplan explain {name}  |  --format json ({more}every figure and its source)", 2)

@@ -10,12 +10,12 @@ from typing import NamedTuple
 from kvplan.assess.verdict import best_first, budget_words, closest
 from kvplan.domain.assessment import Assessment, Budget, StrategyAssessment
 from kvplan.domain.deployment import Deployment
-from kvplan.remedies import Remedy
+from kvplan.domain.remedy import Remedy
 from kvplan.render import humans
 from kvplan.render.fit_rows import Screenful, runs
 from kvplan.units import to_ms
 
-MOST_QUESTIONS = 3
+MOST_QUESTIONS = 4
 MOST_REMEDIES = 5
 
 _PARTS = {"weights": "weights", "kv": "KV", "reuse": "idle KV", "look-up": "look-up", "attention": "attention"}
@@ -34,7 +34,7 @@ def questions(assessment: Assessment) -> list[Note]:
     items = {item.id: item for item in assessment.strategies if item.budgets}
     winner = items.get(assessment.verdict.strategy or "")
     near = closest(assessment.strategies)
-    asked = ["hbm", _first_quantized(assessment)]
+    asked = ["hbm", _first_quantized(assessment), _stock(assessment)]
     if winner is None:
         asked += ["weight-offload", near.id if near else ""]
     elif winner.id != "hbm":
@@ -50,6 +50,12 @@ def questions(assessment: Assessment) -> list[Note]:
 def _first_quantized(assessment: Assessment) -> str:
     found = [item.id for item in assessment.strategies if item.id.startswith("kv-") and item.budgets]
     return found[0] if found else ""
+
+
+def _stock(assessment: Assessment) -> str:
+    """The best strategy that works and that a stock engine has."""
+    found = (item.id for item in best_first(assessment.strategies) if item.works and item.flags is not None)
+    return next(found, "")
 
 
 def _faster(items: dict[str, StrategyAssessment], winner: StrategyAssessment) -> str:
@@ -83,7 +89,8 @@ def arithmetic(item: StrategyAssessment, deployment: Deployment) -> str:
     objective = f"{humans.number(to_ms(deployment.objectives.itl_s))} ms"
     if budget is not None and budget.used is not None and budget.limit is not None:
         if budget.name in ("link", "dram_bandwidth"):
-            return f"{_rate(budget, objective)}; {_own_pace(item)}."
+            pace = f"; at the pace there is, {humans.ms_per_token(item.itl_s)}" if runs(item) else ""
+            return f"{_rate(budget, objective)}{pace}."
         each = " on each GPU" if budget.name == "hbm" and deployment.layout.gpus > 1 else ""
         return f"{_sum(budget)}{each}{_still_fits(item)}."
     if item.bound_by == "ttft" and item.ttft_s is not None and deployment.objectives.ttft_s is not None:
@@ -114,12 +121,6 @@ def _rate(budget: Budget, objective: str) -> str:
     used, limit = (humans.number(humans.in_its_unit(budget.name, value)) for value in (budget.used.best, budget.limit))
     whose = "link" if budget.name == "link" else "DRAM"
     return f"{used} of the {whose}'s {limit} GB/s ({humans.times(budget.load)}) for {objective} a token"
-
-
-def _own_pace(item: StrategyAssessment) -> str:
-    if not runs(item):
-        return "and its bytes have no place"
-    return f"at the pace there is, {humans.ms_per_token(item.itl_s)}"
 
 
 def _still_fits(item: StrategyAssessment) -> str:
@@ -182,10 +183,16 @@ def left_out(assessment: Assessment, screen: Screenful) -> list[Note]:
             label = f"{humans.OUTCOME_WORDS[item.outcome]}, {item.reason}"
         groups.setdefault(label, []).append(item.id)
     notes = [Note(f"{humans.clean(label)}:", f"{', '.join(ids)}.") for label, ids in groups.items()]
-    twins = [f"{item.id} ({twin.id})" for item, twin in screen.same if "+" not in item.id]
-    if twins:
-        notes.append(Note("The same as another here:", f"{', '.join(twins)}."))
-    return notes
+    return notes + _twins(screen)
+
+
+def _twins(screen: Screenful) -> list[Note]:
+    """Plain strategies that change nothing here; combinations of them are not worth a word."""
+    groups: dict[str, list[str]] = {}
+    for item, twin in screen.same:
+        if "+" not in item.id:
+            groups.setdefault(twin.id, []).append(f"{item.id} ({item.notes[-1]})" if item.notes else item.id)
+    return [Note(f"Same as {twin} here:", f"{', '.join(ids)}.") for twin, ids in groups.items()]
 
 
 class Command(NamedTuple):

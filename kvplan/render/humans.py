@@ -157,19 +157,19 @@ def used_of_limit(budget: Budget | None) -> str:
     """``146/73``: whole numbers from ten on, unless that would hide which of the two is the larger one."""
     if budget is None or budget.limit is None:
         return NOTHING
+    limit = in_its_unit(budget.name, budget.limit)
     if budget.used is None:
-        return f"{UNKNOWN}/{_rough(in_its_unit(budget.name, budget.limit))}"
-    used, limit = (in_its_unit(budget.name, value) for value in (budget.used.best, budget.limit))
-    if used == 0.0:
-        return f"0/{_rough(limit)}"
-    if _rough(used) == _rough(limit) and used != limit:
-        return f"{used:,.1f}/{limit:,.1f}"
+        return f"{UNKNOWN}/{_rough(limit)}"
+    used = in_its_unit(budget.name, budget.used.best)
+    if _rough(used) == _rough(limit) and abs(used - limit) >= 0.05:
+        return f"{used:.1f}/{limit:.1f}"
     return f"{_rough(used)}/{_rough(limit)}"
 
 
 def _rough(value: float) -> str:
+    """Without thousands separators: two numbers share a narrow cell."""
     if value >= 9.95 or value == int(value):
-        return f"{value:,.0f}"
+        return f"{value:.0f}"
     return f"{value:.1f}" if value >= 0.05 else "<0.1"
 
 

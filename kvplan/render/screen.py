@@ -7,13 +7,14 @@ is printed as it is. Colour is never the only carrier of a meaning, and there is
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from io import StringIO
 from typing import NamedTuple
 
 from rich.box import ASCII2, SIMPLE_HEAD
-from rich.cells import cell_len
+from rich.cells import cell_len, chop_cells
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -24,6 +25,8 @@ PIPE_COLUMNS = 100
 FEWEST_COLUMNS = 60
 MOST_COLUMNS = 160
 GAP_COLUMNS = 2
+
+_WITH_UNIT = re.compile(r"(\d[\d.,%]*) (GiB|GB/s|GB|KiB|ms|s|x|users?|tokens|points)\b")
 
 _STYLES = {
     "FITS": "bold green", "TIGHT": "bold yellow", "UNLIKELY": "bold yellow", "NO": "bold red",
@@ -65,7 +68,7 @@ def natural_columns(columns: Sequence[Column], rows: Iterable[Sequence[str]]) ->
     widths = [cell_len(column.title) for column in columns]
     for row in rows:
         widths = [max(widest, *map(cell_len, cell.split("\n"))) for widest, cell in zip(widths, row, strict=True)]
-    return sum(widths) + GAP_COLUMNS * len(widths)
+    return sum(widths) + GAP_COLUMNS * (len(widths) - 1)
 
 
 def verdict_text(text: str) -> Text:
@@ -102,32 +105,45 @@ class Page:
 
     def verdict(self, sentence: str) -> None:
         """The answer: the outcome in its colour, the sentence as it is."""
-        self._wrapped(verdict_text(clean(sentence)), 0)
+        first, *rest = wrapped(clean(sentence), self.columns)
+        self._line(verdict_text(first))
+        for line in rest:
+            self._line(Text(line))
 
     def labelled(self, label: str, text: str, label_columns: int = 0) -> None:
         """A bold label and prose after it; continued lines are indented."""
-        start = f"{label:<{label_columns}} " if label_columns else f"{label} "
-        self._wrapped(Text.assemble((start, "bold"), clean(text)), label_columns + 1 if label_columns else 2)
+        label = clean(label)
+        start = f"{label:<{label_columns}}"
+        first, *rest = wrapped(
+            f"{start} {clean(text)}".rstrip(), self.columns, label_columns + 1 if label_columns else 2
+        )
+        line = Text(first)
+        line.stylize("bold", 0, len(label))
+        for part in (line, *map(Text, rest)):
+            self._line(part)
 
     def faint(self, text: str, indent: int = 0) -> None:
         """Prose of less weight."""
-        self._wrapped(Text(clean(text), style="dim"), indent)
+        for line in wrapped(clean(text), self.columns, indent):
+            self._line(Text(line, style="dim"))
 
     def command(self, label: str, command: str) -> None:
         """A command to paste: never wrapped by the screen, continued with a backslash before a flag."""
-        self._wrapped(Text(label, style="bold"), 0)
+        self.labelled(label, "")
         self._console.print(Text("\n".join(continued(command, self.columns))), soft_wrap=True)
 
     def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]], best_row: int = -1) -> None:
         """A table without vertical lines; cells that begin with an outcome have its colour."""
         table = Table(
             box=SIMPLE_HEAD if _can_draw_lines() else ASCII2,
-            show_edge=False, pad_edge=False, padding=(0, GAP_COLUMNS // 2), header_style="bold",
+            show_edge=False, pad_edge=False, padding=(0, GAP_COLUMNS - 1, 0, 0), header_style="bold",
         )  # fmt: skip
         for column in columns:
             table.add_column(Text(column.title), justify="right" if column.right else "left", no_wrap=True)
         for index, row in enumerate(rows):
-            table.add_row(*(verdict_text(clean_cell(cell)) for cell in row), style="bold" if index == best_row else None)
+            table.add_row(
+                *(verdict_text(clean_cell(cell)) for cell in row), style="bold" if index == best_row else None
+            )
         self._console.print(table)
 
     def grid(self, rows: Sequence[Sequence[str]], indent: int = 2) -> None:
@@ -147,16 +163,25 @@ class Page:
         encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
         return text.encode(encoding, "replace").decode(encoding)
 
-    def _wrapped(self, text: Text, indent: int) -> None:
-        """Wrapped between words only, with the first line at the margin."""
-        lines = text.wrap(self._console, self.columns)
-        if len(lines) > 1 and indent:
-            head = lines[0]
-            rest = text[len(head.plain):]
-            rest = rest[len(rest.plain) - len(rest.plain.lstrip()):]
-            lines = [head, *(Text(" " * indent) + line for line in rest.wrap(self._console, self.columns - indent))]
-        for line in lines:
-            self._console.print(line, soft_wrap=True)
+    def _line(self, line: Text) -> None:
+        self._console.print(line, soft_wrap=True)
+
+
+def wrapped(text: str, columns: int, indent: int = 0) -> list[str]:
+    """Lines of at most so many columns: broken at blanks, but not between a number and its unit."""
+    lines, line = [], ""
+    blanks = " " * indent
+    for word in _WITH_UNIT.sub("\\1\N{NO-BREAK SPACE}\\2", text).split(" "):
+        if line.strip() and cell_len(f"{line} {word}") > columns:
+            lines.append(line)
+            line = blanks + word
+        else:
+            line = f"{line} {word}" if lines or line else word
+        while cell_len(line) > columns:
+            head = chop_cells(line, columns)[0]
+            lines.append(head)
+            line = blanks + line[len(head) :]
+    return [part.replace("\N{NO-BREAK SPACE}", " ") for part in [*lines, line]]
 
 
 def clean_cell(cell: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kvplan import __version__
 from kvplan.assess import assess
@@ -10,15 +10,15 @@ from kvplan.catalog.files import catalog_files, digest
 from kvplan.deployments.resolve import resolve
 from kvplan.deployments.words import Words
 from kvplan.domain.assessment import Assessment, Budget, StrategyAssessment
-from kvplan.remedies import Remedy, find_remedies
+from kvplan.domain.remedy import Remedy
+from kvplan.remedies import find_remedies
 from kvplan.results.json_shapes import Json, host_json, interval, layout_json, model_json, whole, whole_interval
 
 SCHEMA = "kvplan.fit/1"
 MATRIX_SCHEMA = "kvplan.fit-matrix/1"
 
 
-@dataclass(frozen=True, slots=True)
-class FitResult:
+class FitResult(NamedTuple):
     """The answer of one ``fit``."""
 
     assessment: Assessment
@@ -79,8 +79,7 @@ class FitResult:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class FitMatrix:
+class FitMatrix(NamedTuple):
     """One ``fit`` for each of several hosts."""
 
     fits: tuple[FitResult, ...]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kvplan import __version__
 from kvplan.assess import build_frame, numbers
@@ -179,7 +179,7 @@ def _refuse_other_engines(text: str | None) -> None:
 
 
 def _deployment(model: Model, words: Words) -> Deployment:
-    deployment = resolve_on(replace(words, engine=words.engine or "generic"), model, NOWHERE)
+    deployment = resolve_on(words._replace(engine=words.engine or "generic"), model, NOWHERE)
     excuse = topology_excuse(model, deployment.layout, deployment.layout.gpus)
     if excuse is not None:
         raise InputError(excuse.sentence, help="the layout is set by --tp, --pp and --dcp")
@@ -191,12 +191,12 @@ def _format(frame: Frame) -> KvFormat:
     if frame.resident_kernel is not None:
         return frame.resident_kernel.format
     native = numbers.native_format(frame.deployment)
-    return replace(native, name="fp16") if frame.deployment.model.dtype == "fp16" else native
+    return native._replace(name="fp16") if frame.deployment.model.dtype == "fp16" else native
 
 
 def _layer(frame: Frame, item: KvLayers, kv_format: KvFormat) -> KvLayerBytes:
     deployment, policy = frame.deployment, frame.situation.policy
-    alone = numbers.kv_growths(replace(deployment.model, kv=(item,)), kv_format, deployment.layout, policy)
+    alone = numbers.kv_growths(deployment.model._replace(kv=(item,)), kv_format, deployment.layout, policy)
     return KvLayerBytes(
         kind=item.kind,
         layers=item.layers,

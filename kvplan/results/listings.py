@@ -55,9 +55,7 @@ class FamilyList:
         return {"schema": FAMILIES_SCHEMA, "kvplan_version": __version__, "families": rows}
 
 
-def models(
-    catalog: Sequence[str] = (), *, family: str | None = None, attention: Sequence[str] = ()
-) -> ModelList:
+def models(catalog: Sequence[str] = (), *, family: str | None = None, attention: Sequence[str] = ()) -> ModelList:
     """The models of the catalogs. ``family``: part of its name, or a model_type; ``attention``: all of them hold."""
     rows = list_models(catalog)
     if family is not None:

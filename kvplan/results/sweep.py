@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import groupby
 
 from kvplan import __version__
@@ -93,7 +93,7 @@ def sweep(
         )
 
     def at(context_tokens: int, count: int) -> Deployment:
-        return resolve_on(replace(words, context=context_tokens, users=count), model, host)
+        return resolve_on(words._replace(context=context_tokens, users=count), model, host)
 
     at(context_axis[0], users_axis[0])  # what is wrong with the words is said before anything is compiled
     _warn_if_cold(notify)
@@ -112,38 +112,41 @@ def default_contexts(words: Words, model: Model) -> tuple[int, ...]:
 
 
 def sentence(frontier: Frontier) -> str:
-    """The answer in one sentence: who wins along the most telling context, and where everything ends."""
-    row = max(range(len(frontier.contexts)), key=lambda index: (_changes(frontier.points[index]), index))
-    if not any(point.strategy for point in frontier.points[row]):
+    """The answer in one sentence: who wins along the context with most changes, and where everything ends."""
+    row = max(range(len(frontier.contexts)), key=lambda index: (_winners(frontier.points[index]), index))
+    if not _winners(frontier.points[row]):
         return f"Nothing fits at any of {len(frontier.contexts) * len(frontier.users):,} points."
-    told = ", ".join(_runs(frontier.points[row], frontier.users))
-    beyond = [context for context, points in zip(frontier.contexts, frontier.points, strict=True)
-              if any(point.strategy for point in points)]  # fmt: skip
+    longest = max(index for index, points in enumerate(frontier.points) if _winners(points))
     end = ""
-    if beyond[-1] != frontier.contexts[-1]:
-        end = f"; nothing fits past {beyond[-1]:,} tokens"
-    return f"At {frontier.contexts[row]:,} tokens {told}{end}."
+    if longest < len(frontier.contexts) - 1:
+        by_model = all(point.bound_by == "context" for point in frontier.points[longest + 1])
+        where = f"{frontier.contexts[longest]:,} tokens"
+        end = f"; {where} is the longest that the model takes" if by_model else f"; nothing fits past {where}"
+        if by_model and frontier.deployment.model.max_context_tokens != frontier.contexts[longest]:
+            end = f"; past {where} is beyond the model"
+    return f"At {frontier.contexts[row]:,} tokens {_told(frontier.points[row], frontier.users)}{end}."
 
 
-def _changes(points: tuple[Point, ...]) -> int:
+def _winners(points: tuple[Point, ...]) -> int:
     """How many different winners a row has; 0 where nothing fits."""
     return len({point.strategy for point in points if point.strategy})
 
 
-def _runs(points: tuple[Point, ...], users: tuple[int, ...]) -> Iterator[str]:
-    """``hbm wins up to 4 users``, ``kv-fp8 up to 8``, ``nothing beyond``."""
+def _told(points: tuple[Point, ...], users: tuple[int, ...]) -> str:
+    """``hbm wins up to 4 users, kv-fp8 up to 8, 3 others up to 64, nothing beyond``."""
     runs = [
-        (strategy, [count for count, _ in group])
+        (strategy, [count for count, _ in group][-1])
         for strategy, group in groupby(zip(users, points, strict=True), key=lambda pair: pair[1].strategy)
     ]
-    for index, (strategy, counts) in enumerate(runs):
-        last = index == len(runs) - 1
-        if strategy is None:
-            yield "nothing fits beyond" if last else f"nothing up to {counts[-1]:,}"
-        elif index == 0:
-            yield f"{strategy} wins up to {users_words(counts[-1])}"
-        else:
-            yield f"{strategy} up to {counts[-1]:,}"
+    nothing_beyond = runs[-1][0] is None
+    runs = runs[:-1] if nothing_beyond else runs
+    told: list[str] = []
+    for strategy, last in runs:
+        name = strategy or "nothing"
+        told.append(f"{name} wins up to {users_words(last)}" if not told else f"{name} up to {last:,}")
+    if len(told) > 4:
+        told[2:] = [f"{len(told) - 2} others up to {runs[-1][1]:,}"]
+    return ", ".join([*told, *(["nothing beyond"] if nothing_beyond else [])])
 
 
 def _warn_if_cold(notify: Callable[[str], None] | None) -> None:

@@ -34,9 +34,7 @@ def find_strategy(strategy_id: str) -> Strategy:
     try:
         return all_strategies()[strategy_id.lower()]
     except KeyError:
-        raise UnknownName.of(
-            "strategy", strategy_id, all_strategies(), listing="ids: kvplan explain --list"
-        ) from None
+        raise UnknownName.of("strategy", strategy_id, all_strategies(), listing="ids: kvplan explain --list") from None
 
 
 def _place(strategy: Strategy) -> tuple[int, int]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from kvplan.core.shapes import Charges, Placement
 from kvplan.domain.deployment import Deployment
@@ -14,8 +13,7 @@ Ends = tuple[Charges, Charges, Charges]
 """Optimistic, best, pessimistic."""
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
+class Situation(NamedTuple):
     """What a strategy may look at to say what it costs here."""
 
     deployment: Deployment
@@ -23,8 +21,7 @@ class Situation:
     kernels: dict[str, KvKernel]
 
 
-@dataclass(frozen=True, slots=True)
-class Excuse:
+class Excuse(NamedTuple):
     """Why a strategy cannot be judged by its figures here: a value, not an exception."""
 
     outcome: str
@@ -33,8 +30,7 @@ class Excuse:
     sentence: str
 
 
-@dataclass(frozen=True, slots=True)
-class Accuracy:
+class Accuracy(NamedTuple):
     """Published loss in points of a benchmark. None where no score was found: unknown, not zero."""
 
     low: float | None
@@ -51,8 +47,7 @@ class Accuracy:
         return Accuracy(low, high, on, "; ".join(part.source for part in parts) or self.source)
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(NamedTuple):
     """An uncertain input of a strategy's formula."""
 
     name: str

@@ -6,7 +6,7 @@ in accuracy, and where that was published.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kvplan.core.shapes import Placement
 from kvplan.strategies.interface import RESIDENT, Accuracy, Ends, Input, Situation, same
@@ -17,8 +17,7 @@ _FORMULA = (
 )
 
 
-@dataclass(frozen=True)
-class KvQuant:
+class KvQuant(NamedTuple):
     """One KV format, in GPU memory."""
 
     id: str
@@ -49,14 +48,13 @@ class KvQuant:
         return (self.caution,) if self.caution else ()
 
 
-
 STRATEGIES = (
     KvQuant(
         "kv-fp8",
         "KV in FP8",
         1,
         "fp8",
-        Accuracy(0.0, 2.0, "reasoning and 128k retrieval", "vLLM FP8 KV measurements (MRCR recovery 97 to 98 % on 70B)"),
+        Accuracy(0.0, 2.0, "reasoning and 128k retrieval", "vLLM FP8 KV: MRCR recovery 97 to 98 % on 70B"),
         evidence=("vLLM blog: ITL slope 54 % of BF16 on H100 and B200; break-even near 7k tokens",),
     ),
     KvQuant(
@@ -73,8 +71,12 @@ STRATEGIES = (
         "KV in NVFP4",
         3,
         "nvfp4",
-        Accuracy(0.0, 10.7, "NVIDIA: below 1; nearest independent FP4 cache on AIME25: 10.7 and more",
-                 "NVIDIA blog; SGLang fp4_e2m1 tables"),
+        Accuracy(
+            0.0,
+            10.7,
+            "NVIDIA: below 1; nearest independent FP4 cache on AIME25: 10.7 and more",
+            "NVIDIA blog; SGLang fp4_e2m1 tables",
+        ),
         evidence=("capacity 1.78 x FP8 (4.5 bits an element with its scales)",),
         caution="long reasoning is where 4-bit caches lose most: test your own task first",
     ),  # fmt: skip

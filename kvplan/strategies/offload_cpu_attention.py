@@ -14,11 +14,11 @@ from kvplan.strategies.interface import RESIDENT, Accuracy, Ends, Input, Situati
 DIGEST_FRACTION = 1 / 32
 CHOSEN_TOKENS = 2048.0
 
-_CPU_SHARE = Interval(0.05, 0.082, 0.15)
-_RECALL_SHARE = Interval(0.005, 0.03, 0.15)
-_SYNC_S = Interval(0.0, 0.00005, 0.00032)
+_CPU_SHARE = Interval(0.06, 0.082, 0.12)
+_RECALL_SHARE = Interval(0.01, 0.03, 0.06)
+_SYNC_S = Interval(0.0, 0.00005, 0.0002)
 _SERIAL = Interval(0.0, 0.1, 0.5)
-_LINK_RATE = Interval(0.3, 0.6, 0.9)
+_LINK_RATE = Interval(0.5, 0.65, 0.9)
 
 
 class OffloadCpuAttention:
@@ -41,7 +41,7 @@ class OffloadCpuAttention:
     inputs = (
         Input("share of the chosen tokens on the CPU", _CPU_SHARE, "", "ScoutAttention: 8.2 %, recalled above 12 %"),
         Input("share recalled over the link", _RECALL_SHARE, "", "block turnover below 15 % between tokens"),
-        Input("synchronization for each layer", _SYNC_S, "s", "KTransformers 0.12 ms, ShadowKV 0.32 ms"),
+        Input("synchronization for each layer", _SYNC_S, "s", "KTransformers 0.12 ms"),
         Input("rate of one core", Interval(2.2e9, 2.8e9, 3.4e9), "bytes/s", "ScoutAttention 36 cores: 100 GB/s"),
     )
     evidence = (

@@ -6,8 +6,6 @@ and widths may be lists with one entry per layer.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kvplan.checkpoints.architecture import Architecture
 from kvplan.checkpoints.config import Config
 from kvplan.checkpoints.decoder import Dims, decoder, read_dims, read_moe
@@ -24,7 +22,7 @@ def read(config: Config) -> Architecture:
     owners = -(-dims.layers // factor)
     owning, borrowing = _layers(config, dims)
     body = owning.times(owners) + borrowing.times(dims.layers - owners)
-    kv = (replace(dims.full_kv[0], layers=owners),)
+    kv = (dims.full_kv[0]._replace(layers=owners),)
     if config.get("num_experts", "n_routed_experts") in (None, 1):
         dense = gated_mlp(dims.hidden, inner, bias=config.flag("mlp_bias")).times(dims.layers)
         return decoder(dims, body + dense, kv=kv, intermediate_size=inner)

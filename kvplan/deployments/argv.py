@@ -1,0 +1,106 @@
+"""The words after ``vllm serve`` -> settings. Only these words are flags: what stands before belongs to others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from kvplan.deployments.found import Complaint, Place, Setting, Unresolved, Value
+from kvplan.deployments.vllm_flags import SETTINGS, SEVERAL, flag_named, takes_value
+from kvplan.units import shorten
+
+_NO_STOP = {"config_extra", "task", "runner"}
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word of a command line. ``unresolved`` says why its text is not what the engine will see."""
+
+    text: str
+    place: Place
+    unresolved: str | None = None
+    optional: bool = False
+    """It stands for words that are usually none, such as ``"$@"``."""
+
+
+@dataclass(slots=True)
+class Arguments:
+    """What the words say. Filled as they are read; as in argparse the last of equal flags holds."""
+
+    settings: dict[str, Setting] = field(default_factory=dict)
+    unresolved: list[Unresolved] = field(default_factory=list)
+    complaints: list[Complaint] = field(default_factory=list)
+
+    def put(self, name: str, value: Value, word: Word) -> None:
+        """Keep a setting, or say why it has no value."""
+        if word.unresolved is not None:
+            self.settings.pop(name, None)
+            self.unresolved.append(Unresolved(name, shorten(word.text), word.place, word.unresolved))
+            return
+        self.unresolved = [item for item in self.unresolved if item.name != name]
+        self.settings[name] = Setting(name, value, word.place)
+
+
+def read_arguments(words: Sequence[Word], *, positional_model: bool) -> Arguments:
+    """Settings of a vLLM command. ``positional_model``: the first plain word is the model, as in ``vllm serve MODEL``."""
+    found = Arguments()
+    index = 0
+    while index < len(words):
+        word = words[index]
+        index += 1
+        if word.text.startswith("-") and len(word.text) > 1 and not _is_number(word.text):
+            index = _read_flag(word, words, index, found)
+        elif word.unresolved is not None and (word.optional or not positional_model or "model" in found.settings):
+            found.unresolved.append(_extra_words(word))
+        elif positional_model and "model" not in found.settings and not _named(found, "model"):
+            found.put("model", word.text, word)
+    return found
+
+
+def _read_flag(word: Word, words: Sequence[Word], index: int, found: Arguments) -> int:
+    """One flag with its value; returns where to go on."""
+    written, equals, text = word.text.partition("=")
+    flag = flag_named(written)
+    values: list[Word] = [replace(word, text=text)] if equals else []
+    wants = takes_value(flag) if flag else None
+    if not equals and wants is not False:
+        several = flag in SEVERAL
+        while index < len(words) and _is_value(words[index]) and (several or not values):
+            values.append(words[index])
+            index += 1
+    if flag is None or (flag.removeprefix("no-") not in SETTINGS):
+        return index
+    if "." in written and "." not in flag:
+        return index  # one entry of a JSON flag (--kv-transfer-config.kv_role ...), not the whole of it
+    _put(found, flag, values, word)
+    return index
+
+
+def _put(found: Arguments, flag: str, values: list[Word], word: Word) -> None:
+    name = SETTINGS.get(flag.removeprefix("no-"), "")
+    if takes_value(flag) is False:
+        found.put(name, not flag.startswith("no-"), replace(word, unresolved=None))
+    elif not values:
+        found.complaints.append(Complaint(f"--{flag} has no value", word.place, stops=True))
+    elif name == "config":
+        found.unresolved.append(
+            Unresolved("config", values[0].text, word.place, f"more flags come from {shorten(values[0].text)}")
+        )
+    else:
+        found.put(name, values[0].text, replace(values[0], place=values[0].place))
+
+
+def _extra_words(word: Word) -> Unresolved:
+    return Unresolved("arguments", shorten(word.text), word.place, str(word.unresolved), stops=not word.optional)
+
+
+def _named(found: Arguments, name: str) -> bool:
+    return any(item.name == name for item in found.unresolved)
+
+
+def _is_value(word: Word) -> bool:
+    return not word.text.startswith("-") or _is_number(word.text) or word.text == "-"
+
+
+def _is_number(text: str) -> bool:
+    return text[:1] == "-" and text[1:2].isdigit()

@@ -1,0 +1,191 @@
+"""``kvplan explain``: a strategy, a figure or a rule with its formula, inputs and sources; a model or host as its sheet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kvplan import __version__
+from kvplan.assess import build_frame
+from kvplan.catalog.hardware import host_table
+from kvplan.catalog.models import load_model, model_table
+from kvplan.deployments.resolve import resolve_on
+from kvplan.deployments.words import Words
+from kvplan.domain.interval import Interval
+from kvplan.errors import UnknownName
+from kvplan.results.figures import FigureText, all_figures, find_figure
+from kvplan.results.host_sheet import HostSheet, host_sheet
+from kvplan.results.json_shapes import Json, interval
+from kvplan.results.kv import NOWHERE
+from kvplan.results.model_sheet import ModelSheet, model_sheet
+from kvplan.results.rule_texts import rule_texts
+from kvplan.strategies import all_strategies
+from kvplan.strategies.interface import Accuracy, Input, Situation, Strategy
+
+SCHEMA = "kvplan.explain/1"
+LIST_SCHEMA = "kvplan.explain-list/1"
+EXAMPLE_MODEL = "llama3-8b"
+"""A strategy's notes may depend on the deployment; they are asked for this model under no engine."""
+
+STOCK = "a feature of stock engines"
+PROTOTYPE = "a prototype of its authors, not a feature of stock engines"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What stands behind a name."""
+
+    kind: str
+    """``strategy``, ``combination``, ``figure`` or ``rule``."""
+    name: str
+    title: str
+    text: str = ""
+    unit: str = ""
+    formula: tuple[str, ...] = ()
+    inputs: tuple[Input, ...] = ()
+    accuracy: Accuracy | None = None
+    evidence: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    source: str = ""
+    see: tuple[str, ...] = ()
+
+    def to_json(self) -> Json:
+        """The envelope ``kvplan.explain/1``."""
+        loss = self.accuracy
+        return {
+            "schema": SCHEMA,
+            "kvplan_version": __version__,
+            "kind": self.kind,
+            "name": self.name,
+            "title": self.title,
+            "text": self.text or None,
+            "unit": self.unit or None,
+            "formula": list(self.formula),
+            "inputs": [
+                {"name": item.name, "value": interval(item.value), "unit": item.unit or None, "source": item.source}
+                for item in self.inputs
+            ],
+            "accuracy": None if loss is None else {
+                "loss_points": {"low": loss.low, "high": loss.high}, "on": loss.on, "source": loss.source,
+            },
+            "evidence": list(self.evidence),
+            "notes": list(self.notes),
+            "source": self.source or None,
+            "see": list(self.see),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """One name that can be explained."""
+
+    kind: str
+    name: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class TopicList:
+    """Everything that can be explained."""
+
+    topics: tuple[Topic, ...]
+
+    def to_json(self) -> Json:
+        """The envelope ``kvplan.explain-list/1``."""
+        rows = [{"kind": topic.kind, "name": topic.name, "title": topic.title} for topic in self.topics]
+        return {"schema": LIST_SCHEMA, "kvplan_version": __version__, "topics": rows}
+
+
+def explain(name: str, catalog: Sequence[str] = ()) -> Explanation | ModelSheet | HostSheet:
+    """What stands behind a name. Where a strategy and a figure share it (``hbm``), the strategy has the figure's text."""
+    strategy = all_strategies().get(name.lower())
+    if strategy is not None:
+        return of_strategy(strategy)
+    figure = find_figure(name)
+    if figure is not None:
+        return of_figure(figure)
+    rule = rule_texts().get(name.upper())
+    if rule is not None:
+        return Explanation("rule", rule.id, rule.title, text=rule.text, source=rule.source)
+    return _sheet(name, catalog)
+
+
+def topics(catalog: Sequence[str] = ()) -> TopicList:
+    """Every name that ``explain`` takes, aliases aside."""
+    found = [Topic(_kind(strategy), strategy.id, strategy.title) for strategy in all_strategies().values()]
+    found += [Topic("figure", figure.name, figure.title) for figure in all_figures().values()]
+    found += [Topic("rule", rule.id, rule.title) for rule in rule_texts().values()]
+    models, hosts = model_table(catalog), host_table(catalog)
+    found += [Topic("model", name, models.row(name)[0].get("name", name)) for name in models.names()]
+    found += [Topic("host", name, hosts.row(name)[0].get("title", name)) for name in hosts.names()]
+    return TopicList(tuple(found))
+
+
+def of_strategy(strategy: Strategy) -> Explanation:
+    """A strategy's or a combination's formula, inputs, accuracy and evidence."""
+    situation = _example_situation()
+    same_name = all_figures().get(strategy.id)
+    return Explanation(
+        kind=_kind(strategy),
+        name=strategy.id,
+        title=strategy.title,
+        text=same_name.text if same_name else "",
+        formula=strategy.formula,
+        inputs=(*_format_inputs(strategy, situation), *strategy.inputs),
+        accuracy=strategy.accuracy,
+        evidence=strategy.evidence,
+        notes=_notes(strategy, situation),
+        see=tuple(strategy.id.split("+")) if "+" in strategy.id else (),
+    )
+
+
+def of_figure(figure: FigureText) -> Explanation:
+    """A budget, an objective, a figure of the answer, or a verdict."""
+    return Explanation(
+        kind="figure",
+        name=figure.name,
+        title=figure.title,
+        text=figure.text,
+        unit=figure.unit,
+        formula=figure.formula,
+        source=figure.source,
+        see=figure.see,
+    )
+
+
+def _sheet(name: str, catalog: Sequence[str]) -> ModelSheet | HostSheet:
+    """The sheet of a model or host, by catalog name, alias or path."""
+    models, hosts = model_table(catalog), host_table(catalog)
+    if models.find(name) is not None or name.lower().endswith(".json"):
+        return model_sheet(name, catalog)
+    if hosts.find(name) is not None or name.lower().endswith(".toml"):
+        return host_sheet(name, catalog)
+    known = [*all_strategies(), *all_figures(), *rule_texts(), *models.names(), *hosts.names()]
+    known += [*models.aliases(), *hosts.aliases()]
+    raise UnknownName.of("strategy, figure, rule, model or host", name, known, listing="kvplan explain --list")
+
+
+def _kind(strategy: Strategy) -> str:
+    return "combination" if "+" in strategy.id else "strategy"
+
+
+def _notes(strategy: Strategy, situation: Situation) -> tuple[str, ...]:
+    """Who has it, then the strategy's own notes. One that calls itself a prototype isn't called so twice."""
+    own = strategy.notes(situation)
+    if strategy.stock:
+        return (STOCK, *own)
+    return own if any("prototype" in note or "stock" in note for note in own) else (PROTOTYPE, *own)
+
+
+def _format_inputs(strategy: Strategy, situation: Situation) -> tuple[Input, ...]:
+    """Bytes of a quantized element in the architecture's own layout; engines add the scales of theirs."""
+    kernel = situation.kernels.get(strategy.kv_suffix or "")
+    if kernel is None:
+        return ()
+    width = Interval.exact(kernel.format.element_bytes)
+    return (Input("bytes per KV element, without an engine's own scales", width, "bytes", kernel.source),)
+
+
+def _example_situation() -> Situation:
+    deployment = resolve_on(Words(engine="generic"), load_model(EXAMPLE_MODEL), NOWHERE)
+    return build_frame(deployment).situation
