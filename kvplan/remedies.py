@@ -6,10 +6,12 @@ the verdict is a yes with a loss of accuracy, the same search looks for an exact
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
+from kvplan.assess import assess
 from kvplan.assess.quick import best_that_works
-from kvplan.assess.verdict import weights_fit
+from kvplan.assess.verdict import closest, weights_fit
 from kvplan.catalog.hardware import load_host, pool_sizes
 from kvplan.deployments.layout import natural_layout
 from kvplan.domain.assessment import Assessment, StrategyAssessment
@@ -18,8 +20,7 @@ from kvplan.domain.remedy import Remedy
 from kvplan.domain.weight_scheme import SCHEMES
 from kvplan.engines import choose_engine
 from kvplan.errors import KvplanError
-from kvplan.strategies import all_strategies
-from kvplan.units import to_gib
+from kvplan.units import ms, to_gib, to_ms
 
 _SERVED_SCHEMES = ("fp8", "awq-int4")
 _GGUF_SCHEMES = ("q8_0", "q6_k", "q5_k_m", "q4_k_m", "q3_k_m")
@@ -31,16 +32,28 @@ _HOSTS_TRIED = 6
 def find_remedies(assessment: Assessment, catalog: tuple[str, ...] = (), only: tuple[str, ...] = ()) -> list[Remedy]:
     """The remedies for this verdict, in the order in which a person would try them."""
     deployment = assessment.deployment
-    if assessment.verdict.outcome in ("fits", "tight"):
-        exact = only or tuple(item.id for item in all_strategies().values() if item.accuracy.high == 0.0)
-        return [*_more_gpus(deployment, exact), *_less_work(assessment, exact)]
+    outcome = assessment.verdict.outcome
+    if outcome in ("fits", "tight"):
+        return _exact_ways(assessment)
+    if outcome not in ("unlikely", "no"):
+        return []
     return [
         *_more_gpus(deployment, only),
         *_lighter_weights(deployment, only),
         *_offloaded_weights(assessment, only),
         *_less_work(assessment, only),
+        *_slower_pace(assessment),
         *_other_host(deployment, catalog, only),
     ]
+
+
+def _exact_ways(assessment: Assessment) -> list[Remedy]:
+    """Where the answer costs accuracy: what would give the same without."""
+    chosen = assessment.strategy(str(assessment.verdict.strategy))
+    if chosen.accuracy.high == 0.0:
+        return []
+    exact = tuple(item.id for item in assessment.strategies if item.accuracy.high == 0.0)
+    return [*_more_gpus(assessment.deployment, exact), *_less_work(assessment, exact)] if exact else []
 
 
 def judge_again(deployment: Deployment, change: str, only: tuple[str, ...]) -> Remedy | None:
@@ -94,6 +107,12 @@ def _lighter_weights(deployment: Deployment, only: tuple[str, ...]) -> Iterator[
         if remedy is not None:
             yield remedy
             return
+    for name in schemes:
+        changed = _with_weights(deployment, name)
+        resident = assess(changed, ("hbm",)).strategies[0]
+        if resident.bound_by == "itl" and (not only or "hbm" in only):
+            yield from _at_its_pace(changed, resident, f"--weights {name} ")
+            return
     context = deployment.workload.context_tokens // 2
     while schemes and context >= 4 * _CONTEXT_STEP:
         change = f"--weights {schemes[-1]} --context {context // _CONTEXT_STEP}k"
@@ -107,8 +126,6 @@ def _lighter_weights(deployment: Deployment, only: tuple[str, ...]) -> Iterator[
 
 def _offloaded_weights(assessment: Assessment, only: tuple[str, ...]) -> Iterator[Remedy]:
     """Weight offload with its honest rate, at the most precise weights whose bytes find a place."""
-    from kvplan.assess import assess
-
     if weights_fit(assessment) or assessment.deployment.host.unified_memory or (only and "weight-offload" not in only):
         return
     deployment = assessment.deployment
@@ -123,23 +140,42 @@ def _offloaded_weights(assessment: Assessment, only: tuple[str, ...]) -> Iterato
 
 
 def _less_work(assessment: Assessment, only: tuple[str, ...]) -> Iterator[Remedy]:
-    """Fewer users, or a smaller context, each with the strategy that keeps most."""
-    deployment = assessment.deployment
-    judged = [item for item in assessment.strategies if not only or item.id in only]
-    users, keeper = max(((_whole(item.users_max), -_loss(item), item.id) for item in judged), default=(0, 0.0, ""))[::2]
-    if 1 <= users < deployment.workload.users:
-        remedy = judge_again(_with_workload(deployment, users=users), f"--users {users}", (keeper,))
-        if remedy is not None:
-            yield remedy
-    tokens, keeper = max(
-        ((_whole(item.context_tokens_max), -_loss(item), item.id) for item in judged), default=(0, 0.0, "")
-    )[::2]
-    context = tokens // _CONTEXT_STEP * _CONTEXT_STEP
-    if _CONTEXT_STEP <= context < deployment.workload.context_tokens:
-        changed = _with_workload(deployment, context_tokens=context)
-        remedy = judge_again(changed, f"--context {context // _CONTEXT_STEP}k", (keeper,))
-        if remedy is not None:
-            yield remedy
+    """Fewer users, or a smaller context, each with the strategy that keeps most; stock engines' features first."""
+    workload = assessment.deployment.workload
+    judged = [item for item in assessment.strategies if item.users_max and (not only or item.id in only)]
+    judged = [item for item in judged if item.flags is not None] or judged
+    if not judged:
+        return
+    keeper = max(judged, key=lambda item: (_whole(item.users_max), -_loss(item)))
+    users = _whole(keeper.users_max)
+    if 1 <= users < workload.users:
+        changed = _with_workload(assessment.deployment, users=users)
+        yield from _if_any(judge_again(changed, f"--users {users}", (keeper.id,)))
+    keeper = max(judged, key=lambda item: (_whole(item.context_tokens_max), -_loss(item)))
+    context = _whole(keeper.context_tokens_max) // _CONTEXT_STEP * _CONTEXT_STEP
+    if _CONTEXT_STEP <= context < workload.context_tokens:
+        changed = _with_workload(assessment.deployment, context_tokens=context)
+        yield from _if_any(judge_again(changed, f"--context {context // _CONTEXT_STEP}k", (keeper.id,)))
+
+
+def _if_any(remedy: Remedy | None) -> Iterator[Remedy]:
+    if remedy is not None:
+        yield remedy
+
+
+def _slower_pace(assessment: Assessment) -> Iterator[Remedy]:
+    """The pace that the closest strategy does keep, where time is all that it misses."""
+    near = closest(assessment.strategies)
+    if near is not None and near.bound_by == "itl":
+        yield from _at_its_pace(assessment.deployment, near, "")
+
+
+def _at_its_pace(deployment: Deployment, item: StrategyAssessment, change: str) -> Iterator[Remedy]:
+    if item.itl_s is None:
+        return
+    objective_ms = math.ceil(to_ms(item.itl_s.high))
+    changed = deployment._replace(objectives=deployment.objectives._replace(itl_s=ms(objective_ms)))
+    yield from _if_any(judge_again(changed, f"{change}--itl-ms {objective_ms}", (item.id,)))
 
 
 def _whole(value: tuple[float, float, float] | None) -> int:

@@ -68,6 +68,16 @@ def to_gb_per_s(bytes_per_s: float) -> float:
     return bytes_per_s / GB
 
 
+def to_billions(elements: float) -> float:
+    """Elements -> thousands of millions, as the sizes of models are named."""
+    return elements / GB
+
+
+def to_tflops(flops: float) -> float:
+    """Floating-point operations per second -> TFLOPS."""
+    return flops / TERA
+
+
 def to_ms(value_s: float) -> float:
     """Seconds -> milliseconds."""
     return value_s / MILLI

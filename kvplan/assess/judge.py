@@ -63,7 +63,7 @@ def plan_end(frame: Frame, strategy: Strategy, end: int) -> Plan:
         numbers.kv_growths(deployment.model, kv_format, deployment.layout, policy),
         numbers.model_work(deployment, numbers.weight_bytes(deployment)[end]),
         charges,
-        numbers.gpu_rates(gpu, deployment.host, end),
+        numbers.gpu_rates(gpu, deployment, end),
         numbers.host_rates(deployment, end),
         numbers.limits(deployment, policy, end),
         numbers.traffic(deployment),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kvplan.core.cpu import numa_rate_fraction
 from kvplan.core.shapes import GpuRates, HostRates, KvGrowth, KvGrowths, Limits, ModelWork, Traffic
 from kvplan.domain.deployment import Deployment, Layout
-from kvplan.domain.host import Gpu, Host
+from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import NATIVE_16_BIT, KvFormat
 from kvplan.domain.model import KvLayers, Model
@@ -16,12 +16,21 @@ from kvplan.errors import CannotJudge
 UNLIMITED = 1e30
 """Stands for a limit that is not known, where nothing is asked of it."""
 
-PREFILL_UTILIZATION = Interval(0.30, 0.50, 0.72)
-"""Share of the dense 16-bit rate in prefill; source: GEMM maxima 0.73 to 0.87, served prefill well below."""
+PREFILL_UTILIZATION = Interval(0.32, 0.55, 0.75)
+"""Share of the dense 16-bit rate in prefill.
+
+Source: GEMM maxima 0.73 to 0.87; TTFT of Llama-2-70B on A100 at 1k to 4k tokens, one request, 0.50 to 0.66.
+"""
+FP8_PREFILL_GAIN = Interval(1.3, 1.7, 2.0)
+"""Prefill with FP8 or NVFP4 weights on GPUs that multiply them natively, relative to 16 bits; the ladder says 2."""
+_FP8_NATIVE = {"ada", "hopper", "blackwell_dc", "blackwell_rtx", "cdna3", "cdna4"}
 DECODE_UTILIZATION = 0.70
 """The same in decode at large batches; source: measured GEMM fractions 0.51 to 0.87."""
-ALL_REDUCE_S = Interval(6e-6, 12e-6, 25e-6)
-"""Latency of one small all-reduce over NVLink; class estimate."""
+ALL_REDUCE_S = Interval(8e-6, 18e-6, 35e-6)
+"""Time of one small all-reduce over NVLink and what waits for it.
+
+Source: Llama-3.1-70B served by vLLM on H200 and B200 at 4 to 16 sequences, tp 2 to 8 against tp 1.
+"""
 ALL_REDUCE_PCIE_S = Interval(20e-6, 40e-6, 90e-6)
 """The same where GPUs meet over PCIe; class estimate."""
 CORE_BYTES_PER_S = Interval(2.2e9, 2.8e9, 3.4e9)
@@ -133,8 +142,11 @@ def attention_flops_per_pair(model: Model, growing: list[KvLayers]) -> tuple[flo
     return latent or prefill, prefill
 
 
-def gpu_rates(gpu: Gpu, host: Host, end: int) -> GpuRates:
+def gpu_rates(gpu: Gpu, deployment: Deployment, end: int) -> GpuRates:
     """What one GPU reaches at one end: 0 optimistic, 1 best, 2 pessimistic."""
+    host = deployment.host
+    native = weight_scheme(deployment).name in ("fp8", "nvfp4") and gpu.kernel_class in _FP8_NATIVE
+    gain = FP8_PREFILL_GAIN[2 - end] if native else 1.0
     rate = gpu.hbm_bytes_per_s or UNLIMITED
     flops = gpu.flops or UNLIMITED
     over_pcie = gpu.peer_bytes_per_s is None
@@ -144,7 +156,7 @@ def gpu_rates(gpu: Gpu, host: Host, end: int) -> GpuRates:
         weight_bytes_per_s=rate * gpu.weight_read_fraction[2 - end],
         kv_bytes_per_s=rate * gpu.kv_read_fraction[2 - end],
         decode_flops=flops * DECODE_UTILIZATION,
-        prefill_flops=flops * PREFILL_UTILIZATION[2 - end],
+        prefill_flops=flops * PREFILL_UTILIZATION[2 - end] * gain,
         step_overhead_s=gpu.step_overhead_s[end],
         all_reduce_s=(ALL_REDUCE_PCIE_S if over_pcie else ALL_REDUCE_S)[end],
         peer_bytes_per_s=peer,

@@ -47,7 +47,12 @@ def closest(items: Iterable[StrategyAssessment]) -> StrategyAssessment | None:
     """The strategy that misses by least: by outcome, then by how far its optimistic end is over."""
     judged = [item for item in items if item.outcome in ("unlikely", "no") and item.budgets]
     judged = judged or [item for item in items if item.outcome in ("unlikely", "no")]
-    return min(judged, key=lambda item: (_OUTCOME_RANK[item.outcome], item.overload, item.id), default=None)
+    return min(judged, key=_distance, default=None)
+
+
+def _distance(item: StrategyAssessment) -> tuple[float, float, int, str]:
+    """By outcome, then by how far over, to two digits: what is equal to the eye is decided for the simpler one."""
+    return (_OUTCOME_RANK[item.outcome], float(f"{item.overload:.2g}"), item.id.count("+"), item.id)
 
 
 def decide(deployment: Deployment, items: tuple[StrategyAssessment, ...]) -> Verdict:
@@ -90,18 +95,32 @@ def _works(deployment: Deployment, best: StrategyAssessment) -> str:
 
 def _misses(deployment: Deployment, near: StrategyAssessment, items: tuple[StrategyAssessment, ...]) -> str:
     word = "NO" if near.outcome == "no" else "UNLIKELY"
-    lead = weights_sentence(deployment, items)
+    weights = weights_sentence(deployment, items)
+    if weights:
+        return f"{word}: {weights}{_offload_price(items)}."
     if near.reason:
-        return f"{word}: {lead}{near.reason}."
+        return f"{word}: {near.reason}."
+    return f"{word}: {near.id} comes closest and is bound by {budget_words(near.bound_by)}{_excess(deployment, near)}."
+
+
+def _excess(deployment: Deployment, near: StrategyAssessment) -> str:
+    """`` (1.12 x what there is)``, or the time against its objective."""
     budget = near.budgets.get(near.bound_by or "")
-    text = f"{word}: {lead}{near.id} comes closest and is bound by {budget_words(near.bound_by)}"
     if budget is not None and budget.used and budget.limit:
-        text += f" ({budget.used.best / budget.limit:.2g} x what there is)"
-    elif near.bound_by == "itl" and near.itl_s is not None:
-        text += f" ({itl_words(near)}, objective {to_ms(deployment.objectives.itl_s):g} ms)"
-    elif near.bound_by == "ttft" and near.ttft_s and deployment.objectives.ttft_s:
-        text += f" ({near.ttft_s.best:.3g} s, objective {deployment.objectives.ttft_s:g} s)"
-    return text + "."
+        return f" ({budget.used.best / budget.limit:.2f} x what there is)"
+    if near.bound_by == "itl" and near.itl_s is not None:
+        return f" ({itl_words(near)}, objective {to_ms(deployment.objectives.itl_s):g} ms)"
+    if near.bound_by == "ttft" and near.ttft_s and deployment.objectives.ttft_s:
+        return f" ({near.ttft_s.best:.3g} s, objective {deployment.objectives.ttft_s:g} s)"
+    return ""
+
+
+def _offload_price(items: Iterable[StrategyAssessment]) -> str:
+    """What weight offload would run at, where its bytes find a place."""
+    for item in items:
+        if item.id == "weight-offload" and item.itl_s is not None:
+            return f"; weight-offload holds them at {1.0 / item.itl_s.best:.2g} tokens/s a user"
+    return ""
 
 
 def weights_sentence(deployment: Deployment, items: Iterable[StrategyAssessment]) -> str:
@@ -115,7 +134,8 @@ def weights_sentence(deployment: Deployment, items: Iterable[StrategyAssessment]
             scheme = deployment.settings.weights or deployment.model.dtype
             stored = f"{to_gib(weights):,.1f} GiB of {scheme} weights"
             each = " on each GPU" if deployment.layout.gpus > 1 else ""
-            return f"the weights alone do not fit, {stored} into {to_gib(budget.limit):,.1f} GiB of HBM{each}; "
+            pool = "memory that the GPU may use" if deployment.host.unified_memory else "HBM"
+            return f"the weights alone do not fit: {stored} into {to_gib(budget.limit):,.1f} GiB of {pool}{each}"
     return ""
 
 

@@ -20,24 +20,25 @@ def complete_model(incomplete: str) -> list[str]:
     """Model names for the shell."""
     from kvplan.catalog.models import model_table
 
-    return _starting_with(incomplete, [*model_table().names(), *model_table().aliases()])
+    return starting_with(incomplete, [*model_table().names(), *model_table().aliases()])
 
 
 def complete_host(incomplete: str) -> list[str]:
     """Host names for the shell."""
     from kvplan.catalog.hardware import host_table
 
-    return _starting_with(incomplete, [*host_table().names(), *host_table().aliases()])
+    return starting_with(incomplete, [*host_table().names(), *host_table().aliases()])
 
 
 def complete_strategy(incomplete: str) -> list[str]:
     """Strategy ids for the shell."""
     from kvplan.strategies import all_strategies
 
-    return _starting_with(incomplete, list(all_strategies()))
+    return starting_with(incomplete, list(all_strategies()))
 
 
-def _starting_with(incomplete: str, names: list[str]) -> list[str]:
+def starting_with(incomplete: str, names: list[str]) -> list[str]:
+    """The names that begin so, in any case."""
     return [name for name in names if name.lower().startswith(incomplete.lower())]
 
 

@@ -9,8 +9,6 @@ from kvplan.deployments.found import Complaint, Place, Setting, Unresolved, Valu
 from kvplan.deployments.vllm_flags import SETTINGS, SEVERAL, flag_named, takes_value
 from kvplan.units import shorten
 
-_NO_STOP = {"config_extra", "task", "runner"}
-
 
 @dataclass(frozen=True, slots=True)
 class Word:
@@ -48,7 +46,9 @@ def read_arguments(words: Sequence[Word], *, positional_model: bool) -> Argument
     while index < len(words):
         word = words[index]
         index += 1
-        if word.text.startswith("-") and len(word.text) > 1 and not _is_number(word.text):
+        if word.unresolved is not None and word.text.startswith("-") and "=" not in word.text:
+            found.unresolved.append(_extra_words(word))
+        elif word.text.startswith("-") and len(word.text) > 1 and not _is_number(word.text):
             index = _read_flag(word, words, index, found)
         elif word.unresolved is not None and (word.optional or not positional_model or "model" in found.settings):
             found.unresolved.append(_extra_words(word))

@@ -51,3 +51,23 @@ def sweep_formats() -> Mapping[str, Renderer]:
         "csv": lazily("sweep_csv", "render"),
         "json": lazily("json_text", "render"),
     }
+
+
+def listing_formats() -> Mapping[str, Renderer]:
+    """Formats of ``kvplan model list``, ``kvplan host list`` and ``kvplan explain --list``."""
+    return {
+        "table": lazily("listing_table", "render"),
+        "json": lazily("json_text", "render"),
+        "markdown": lazily("listing_markdown", "render"),
+        "csv": lazily("listing_csv", "render"),
+    }
+
+
+def sheet_formats() -> Mapping[str, Renderer]:
+    """Formats of ``kvplan model show`` and ``kvplan host show``."""
+    return {"table": lazily("listing_sheet", "render"), "json": lazily("json_text", "render")}
+
+
+def explain_formats() -> Mapping[str, Renderer]:
+    """Formats of ``kvplan explain``."""
+    return {"table": lazily("explain_table", "render"), "json": lazily("json_text", "render")}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from kvplan.assess.verdict import best_first
+from kvplan.assess.verdict import best_first, weights_fit
 from kvplan.domain.assessment import Assessment, StrategyAssessment
 from kvplan.render import humans
 
@@ -24,26 +24,29 @@ class Screenful(NamedTuple):
     same: tuple[tuple[StrategyAssessment, StrategyAssessment], ...]
     """(left out, the simpler one whose figures it shares)."""
     excused: tuple[StrategyAssessment, ...]
-    """Those without figures: no kernel, no second pool, an unknown input."""
+    """Those without figures that mean anything: no kernel, no second pool, an unknown input, no such layout."""
     more: int
-    """Judged and worth nothing on this screen."""
+    """Judged, and neither in the table nor named under it."""
 
 
 def screenful(assessment: Assessment, most_rows: int = MOST_ROWS) -> Screenful:
     """Choose the rows."""
-    judged = [item for item in assessment.strategies if item.budgets]
+    judged = [item for item in assessment.strategies if item.budgets and not item.reason]
     excused = tuple(item for item in assessment.strategies if not item.budgets)
     winner = assessment.verdict.strategy
+    if not weights_fit(assessment):
+        judged = [item for item in judged if "+" not in item.id or item.works]
     distinct, same = _without_twins(judged, winner)
     chosen = _choose(distinct, winner, most_rows)
     rows = tuple(item for item in distinct if item.id in chosen)
-    return Screenful(rows, tuple(same), excused, len(distinct) - len(rows))
+    silent = len(assessment.strategies) - len(rows) - len(excused) - sum("+" not in item.id for item, _ in same)
+    return Screenful(rows, tuple(same), excused, silent)
 
 
 def _choose(items: list[StrategyAssessment], winner: str | None, most_rows: int) -> set[str]:
     """Ids: HBM and the winner, then plain strategies, then combinations: all of them best or closest first."""
-    ordered = sorted(items, key=lambda item: (not item.works, item.overload if not item.works else 0.0))
-    ordered = [*best_first(item for item in ordered if item.works), *(item for item in ordered if not item.works)]
+    misses = sorted((item for item in items if not item.works), key=lambda item: item.overload)
+    ordered = [*best_first(item for item in items if item.works), *misses]
     plain = [item.id for item in ordered if "+" not in item.id]
     combined = [item.id for item in ordered if "+" in item.id and _adds(item, items)][:MOST_COMBINATIONS]
     first = [item.id for item in items if item.id in ("hbm", winner)]
@@ -81,13 +84,19 @@ def _figures(item: StrategyAssessment) -> tuple[object, ...]:
 
 
 def verdict_words(item: StrategyAssessment, objective_s: float, winner: bool = False) -> str:
-    """``FITS  <- best``, ``NO  HBM 2.0x``: the outcome, what binds, and how often the limit is needed."""
+    """``FITS <- best``, ``NO HBM 2.0x``: the outcome, what binds, and how often the limit is needed."""
     word = humans.OUTCOME_WORDS[item.outcome]
     if winner:
-        return f"{word}  <- best"
+        return f"{word} <- best"
     if item.bound_by is None:
         return word
-    return f"{word}  {humans.budget_in_short(item.bound_by)}{_factor(item, objective_s)}"
+    return f"{word} {humans.budget_in_short(item.bound_by)}{_factor(item, objective_s)}"
+
+
+def excuse_of(assessment: Assessment, name: str) -> StrategyAssessment | None:
+    """Why a combination was not even judged: the part of it that does not exist here."""
+    parts = [item for item in assessment.strategies if item.id in name.split("+") and not item.budgets]
+    return min(parts, key=lambda item: item.outcome, default=None)
 
 
 def _factor(item: StrategyAssessment, objective_s: float) -> str:
@@ -104,8 +113,11 @@ def runs(item: StrategyAssessment) -> bool:
 
 
 def ms_cell(item: StrategyAssessment) -> str:
-    """The time per token, or ``-`` where it could not run."""
-    return humans.milliseconds(item.itl_s) if runs(item) else humans.NOTHING
+    """The time per token; of a no the best value alone; ``-`` where it could not run."""
+    if not runs(item):
+        return humans.NOTHING
+    words = humans.milliseconds(item.itl_s)
+    return words.partition(" ")[0] if item.outcome == "no" else words
 
 
 def users_cell(item: StrategyAssessment) -> str:
@@ -117,4 +129,4 @@ def compact_verdict(item: StrategyAssessment, objective_s: float) -> str:
     """The verdict in a cell of the matrix of hosts: ``FITS 19.4 ms``, ``NO HBM 3.2x``, ``N/A unified``."""
     if item.works:
         return f"{humans.OUTCOME_WORDS[item.outcome]} {humans.milliseconds(item.itl_s).partition(' ')[0]} ms"
-    return verdict_words(item, objective_s).replace("  ", " ")
+    return verdict_words(item, objective_s)

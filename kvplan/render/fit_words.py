@@ -5,9 +5,10 @@ All are plain text without layout, so that the screen and Markdown say the same.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from kvplan.assess.verdict import best_first, budget_words, closest
+from kvplan.assess.verdict import best_first, budget_words, closest, weights_fit
 from kvplan.domain.assessment import Assessment, Budget, StrategyAssessment
 from kvplan.domain.deployment import Deployment
 from kvplan.domain.remedy import Remedy
@@ -31,12 +32,12 @@ class Note(NamedTuple):
 
 def questions(assessment: Assessment) -> list[Note]:
     """The "why not X" that a reader would ask first."""
-    items = {item.id: item for item in assessment.strategies if item.budgets}
+    items = {item.id: item for item in assessment.strategies if item.budgets and not item.reason}
     winner = items.get(assessment.verdict.strategy or "")
     near = closest(assessment.strategies)
     asked = ["hbm", _first_quantized(assessment), _stock(assessment)]
     if winner is None:
-        asked += ["weight-offload", near.id if near else ""]
+        asked += ["weight-offload", near.id if near and weights_fit(assessment) else ""]
     elif winner.id != "hbm":
         asked += ["offload-stream", _faster(items, winner), "offload-retrieve", "offload-cpu-attention"]
     notes = []
@@ -69,16 +70,17 @@ def why_not(item: StrategyAssessment, winner: StrategyAssessment | None, deploym
     """Why it was not chosen: the arithmetic of what binds, or what it would cost beside the winner."""
     if item.works:
         return _second_best(item, winner)
-    if item.reason:
-        return f"{item.reason[0].upper()}{item.reason[1:]}."
     text = arithmetic(item, deployment)
     return f"{text} Only the optimistic end fits." if item.outcome == "unlikely" else text
 
 
 def _second_best(item: StrategyAssessment, winner: StrategyAssessment | None) -> str:
     most = f", {humans.users(item.users_max.best)} at most" if item.users_max else ""
-    text = f"It {'fits' if item.outcome == 'fits' else 'is tight'} too: {humans.ms_per_token(item.itl_s)}{most}"
-    if winner is None or item.accuracy == winner.accuracy:
+    word = "fits too" if item.outcome == "fits" else "is tight" if winner and winner.outcome == "tight" else "is only tight"
+    text = f"It {word}: {humans.ms_per_token(item.itl_s)}{most}"
+    if item.accuracy.high is None:
+        return f"{text}; nobody has published what accuracy it loses."
+    if winner is None or winner.accuracy.high is None or item.accuracy.high <= winner.accuracy.high:
         return f"{text}."
     return f"{text}; but it loses {humans.loss_words(item.accuracy)}."
 
@@ -132,16 +134,25 @@ def _still_fits(item: StrategyAssessment) -> str:
     return f": {humans.users(most)} fit{humans.verb(most)}"
 
 
-def remedy_lines(remedies: tuple[Remedy, ...]) -> list[tuple[str, str, str, str]]:
-    """(change, strategy, users, time per token) of each; one that does not work says its honest price."""
-    lines = []
-    for remedy in remedies[:MOST_REMEDIES]:
-        if remedy.works:
-            lines.append((remedy.change, f"with {remedy.strategy}", humans.users(remedy.users_max),
-                          humans.ms_per_token(remedy.itl_s)))  # fmt: skip
-        else:
-            lines.append((remedy.change, "too slow", "", humans.ms_per_token(remedy.itl_s)))
-    return lines
+def remedy_lines(remedies: Sequence[Remedy]) -> list[tuple[str, str]]:
+    """(change, what it brings) of each; one that does not work says its honest price."""
+    return [(remedy.change, _brings(remedy)) for remedy in remedies[:MOST_REMEDIES]]
+
+
+def _brings(remedy: Remedy) -> str:
+    if not remedy.works:
+        return "too slow"
+    most = humans.users(remedy.users_max)
+    return f"with {remedy.strategy}, {most} at most, {humans.ms_per_token(remedy.itl_s)}"
+
+
+def exact_instead(remedies: Sequence[Remedy]) -> str:
+    """``--gpus 2 with kv-fp8 (12 users), or --users 6 with kv-fp8``: changes that lose no accuracy."""
+    return ", or ".join(
+        f"{remedy.change} with {remedy.strategy} ({humans.users(remedy.users_max)} at most)"
+        for remedy in remedies[:MOST_REMEDIES]
+        if remedy.works
+    )
 
 
 def why_tight(assessment: Assessment) -> list[Note]:
@@ -191,7 +202,8 @@ def _twins(screen: Screenful) -> list[Note]:
     groups: dict[str, list[str]] = {}
     for item, twin in screen.same:
         if "+" not in item.id:
-            groups.setdefault(twin.id, []).append(f"{item.id} ({item.notes[-1]})" if item.notes else item.id)
+            why = [note for note in item.notes if note.startswith("judged")]
+            groups.setdefault(twin.id, []).append(f"{item.id} ({why[0]})" if why else item.id)
     return [Note(f"Same as {twin} here:", f"{', '.join(ids)}.") for twin, ids in groups.items()]
 
 
@@ -215,5 +227,5 @@ def run_it(assessment: Assessment) -> Command | None:
 def cautions(assessment: Assessment) -> list[Note]:
     """What to know about the winner, and what the reading of the input has warned of."""
     winner = next((item for item in assessment.strategies if item.id == assessment.verdict.strategy), None)
-    notes = [Note("Note:", f"{winner.id} is {'; '.join(winner.notes)}.")] if winner and winner.notes else []
+    notes = [Note(f"About {winner.id}:", f"{'; '.join(winner.notes)}.")] if winner and winner.notes else []
     return [*notes, *(Note("Warning:", f"{humans.clean(text)}.") for text in assessment.warnings)]

@@ -26,7 +26,7 @@ _SHORT_BUDGETS: Final = {
     "dram_bandwidth": "DRAM rate",
     "link": "link",
     "cpu_cores": "cores",
-    "itl": "ms/token",
+    "itl": "time",
     "ttft": "TTFT",
 }
 _LINK_NAMES: Final = {"c2c": "NVLink-C2C", "unified": "unified memory"}

@@ -26,7 +26,9 @@ FEWEST_COLUMNS = 60
 MOST_COLUMNS = 160
 GAP_COLUMNS = 2
 
-_WITH_UNIT = re.compile(r"(\d[\d.,%]*) (GiB|GB/s|GB|KiB|ms|s|x|users?|tokens|points)\b")
+_TOGETHER = re.compile(r"(?<=\d) (?=(?:GiB|GB/s|GB|KiB|ms|s|x|users?|tokens|points|of)\b)|(?<=[0-9a-z]) (?=x\d)")
+_FLAG_WITH_VALUE = re.compile(r"(?<![\w-])(--[a-z-]+) (?=[\w.]*\d)")
+"""Blanks where no line is broken: between a number and its unit, a flag and its value."""
 
 _STYLES = {
     "FITS": "bold green", "TIGHT": "bold yellow", "UNLIKELY": "bold yellow", "NO": "bold red",
@@ -65,8 +67,8 @@ def wants_colour() -> bool:
 
 def natural_columns(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> int:
     """How wide a table is when nothing is cut."""
-    widths = [cell_len(column.title) for column in columns]
-    for row in rows:
+    widths = [0] * len(columns)
+    for row in ([column.title for column in columns], *rows):
         widths = [max(widest, *map(cell_len, cell.split("\n"))) for widest, cell in zip(widths, row, strict=True)]
     return sum(widths) + GAP_COLUMNS * (len(widths) - 1)
 
@@ -146,15 +148,14 @@ class Page:
             )
         self._console.print(table)
 
-    def grid(self, rows: Sequence[Sequence[str]], indent: int = 2) -> None:
-        """Columns without a head."""
-        if not rows:
-            return
-        table = Table(box=None, show_header=False, pad_edge=False, padding=(0, GAP_COLUMNS, 0, 0))
-        table.add_column(width=indent - GAP_COLUMNS)
-        for row in rows:
-            table.add_row("", *(Text(clean(cell)) for cell in row))
-        self._console.print(table)
+    def pairs(self, rows: Sequence[tuple[str, str]]) -> None:
+        """Indented lines of two parts, aligned where that leaves half of the screen to the second one."""
+        widest = max((cell_len(first) for first, _ in rows), default=0)
+        aligned = widest if widest <= self.columns // 2 else 0
+        for first, second in rows:
+            blanks = " " * max(aligned - cell_len(first), 0)
+            for line in wrapped(f"  {clean(first)}{blanks}  {clean(second)}", self.columns, 4):
+                self._line(Text(line))
 
     def text(self) -> str:
         """The page, without blanks at line ends, in letters that stdout can print."""
@@ -171,7 +172,8 @@ def wrapped(text: str, columns: int, indent: int = 0) -> list[str]:
     """Lines of at most so many columns: broken at blanks, but not between a number and its unit."""
     lines, line = [], ""
     blanks = " " * indent
-    for word in _WITH_UNIT.sub("\\1\N{NO-BREAK SPACE}\\2", text).split(" "):
+    glued = _FLAG_WITH_VALUE.sub("\\1\N{NO-BREAK SPACE}", _TOGETHER.sub("\N{NO-BREAK SPACE}", text))
+    for word in glued.split(" "):
         if line.strip() and cell_len(f"{line} {word}") > columns:
             lines.append(line)
             line = blanks + word

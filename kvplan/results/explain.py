@@ -1,4 +1,4 @@
-"""``kvplan explain``: a strategy, a figure or a rule with its formula, inputs and sources; a model or host as its sheet."""
+"""``kvplan explain``: a strategy, figure or rule with its formula, inputs and sources; a model or host as its sheet."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class TopicList:
 
 
 def explain(name: str, catalog: Sequence[str] = ()) -> Explanation | ModelSheet | HostSheet:
-    """What stands behind a name. Where a strategy and a figure share it (``hbm``), the strategy has the figure's text."""
+    """What stands behind a name. Where a strategy and a figure share it (``hbm``), the strategy has that text."""
     strategy = all_strategies().get(name.lower())
     if strategy is not None:
         return of_strategy(strategy)

@@ -35,7 +35,7 @@ def all_figures() -> dict[str, FigureText]:
 
 
 def find_figure(name: str) -> FigureText | None:
-    """A figure by its name or by another of its names, in any case; ``kv-pool-bytes`` and ``--itl-ms`` are found too."""
+    """A figure by any of its names, in any case; ``kv-pool-bytes`` and ``--itl-ms`` are found too."""
     wanted = name.lower().lstrip("-")
     for figure in all_figures().values():
         names = (figure.name, *figure.also)

@@ -97,9 +97,7 @@ class FitMatrix(NamedTuple):
 def fit(words: Words) -> FitResult:
     """Judge one deployment. Raises KvplanError for input that can't be used or judged."""
     assessment = assess(resolve(words), words.strategies)
-    remedies: list[Remedy] = []
-    if assessment.verdict.outcome in ("unlikely", "no"):
-        remedies = find_remedies(assessment, words.catalog, words.strategies)
+    remedies = find_remedies(assessment, words.catalog, words.strategies)
     files = (*catalog_files("hardware.toml", words.catalog), *catalog_files("models.toml", words.catalog))
     unique = {file.path: file for file in files}
     return FitResult(assessment, tuple(remedies), digest(tuple(unique.values())), tuple(unique))

@@ -1,0 +1,49 @@
+"""``kvplan explain``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kvplan.cli import options as o
+from kvplan.cli.outputs import write
+from kvplan.cli.quick import QuickCommand
+from kvplan.errors import InputError
+from kvplan.render import explain_formats, listing_formats
+from kvplan.results.explain import explain, topics
+
+
+def complete_topic(incomplete: str) -> list[str]:
+    """Everything that can be explained, for the shell."""
+    return o.starting_with(incomplete, [topic.name for topic in topics().topics])
+
+
+Name = Annotated[
+    str | None,
+    typer.Argument(help="A strategy, a budget or figure, a rule, a model or a host.",
+                   autocompletion=complete_topic, show_default=False),
+]  # fmt: skip
+List = Annotated[bool, typer.Option("--list", help="List what can be explained.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("explain", cls=QuickCommand)(explain_command)
+
+
+def explain_command(
+    name: Name = None,
+    list_: List = False,
+    catalog: o.Catalogs = None,
+    format: o.Format = None,
+    output: o.Output = None,
+) -> None:
+    """A strategy, rule, figure, model or host: its formula, inputs and sources."""
+    catalogs = tuple(catalog or ())
+    if list_:
+        write(topics(catalogs), listing_formats, format, output)
+        return
+    if name is None:
+        raise InputError("nothing was named", help="kvplan explain NAME; kvplan explain --list says what there is")
+    write(explain(name, catalogs), explain_formats, format, output)

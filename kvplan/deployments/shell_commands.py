@@ -1,0 +1,137 @@
+"""vLLM commands in shell text: ``vllm serve``, the older entry point, and ``docker run`` of vLLM's image.
+
+Used for scripts and for the strings that manifests hand to ``bash -c``. Flags are read only behind the engine word.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from kvplan.deployments.argv import Arguments, Word, read_arguments
+from kvplan.deployments.found import Place
+from kvplan.deployments.images import is_vllm_image
+from kvplan.deployments.shell_variables import Variables
+from kvplan.deployments.shell_words import Expansion, ShellReader
+
+ENGINE_WORD = re.compile(
+    r"(?<![\w./-])(?:[\w./-]+/)?vllm[ \t]+serve(?=[\s\"'\\]|$)"
+    r"|-m[ \t]+vllm\.entrypoints\.(?:openai\.)?api_server(?=[\s\"'\\]|$)"
+    r"|(?<![\w/.-])(?:[\w.-]+(?::\d+)?/)*vllm-openai(?::[\w.${}:-]+)?(?:@sha256:[0-9a-f]+)?(?=[ \t\\])"
+)
+_SPEAKERS = {"echo", "printf", "pkill", "pgrep", "grep", "egrep", "kill", "cat", "which", "log", "info", "die", "pip",
+             "warn", "error", "docker-compose", "sed", "awk", "help", "usage", "print", "pip3", "uv"}  # fmt: skip
+_RUNNERS = {"bash", "sh", "zsh", "ssh", "docker", "podman", "srun", "tmux", "screen", "nohup", "exec", "sudo", "kubectl",
+            "eval", "su", "timeout", "env", "script", "singularity", "apptainer", "enroot", "mpirun", "setsid",
+            "nerdctl", "/bin/bash", "/bin/sh", "time", "numactl"}  # fmt: skip
+_ASSIGNED_TEXT = re.compile(r"^(?:export[ \t]+)?\w+=$")
+_PREFIX = re.compile(r"(?:^|[\s;&|])([A-Za-z_]\w*)=(\"[^\"$`]*\"|'[^']*'|[^\s\"'$`;&|]*)(?=\s)")
+MOST_COMMANDS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One vLLM command."""
+
+    arguments: Arguments
+    place: Place
+    before: tuple[Word, ...]
+    """The words of the statement up to the engine word: ``docker run --memory 64g ...``."""
+    image: str | None
+    environment: dict[str, Word] = field(default_factory=dict)
+
+
+def commands_in(text: str, path: str, first_line: int, outer: dict[str, Expansion] | None = None) -> list[Command]:
+    """Every vLLM command of a shell text, in order. ``outer`` are variables that its container sets."""
+    variables = Variables(text, path, first_line, outer)
+    reader = ShellReader(text, path, first_line, variables.lookup)
+    found = []
+    for match in ENGINE_WORD.finditer(text):
+        if len(found) >= MOST_COMMANDS:
+            break
+        command = _command(text, match, reader, variables)
+        if command is not None:
+            found.append(command)
+    return found
+
+
+def _command(text: str, match: re.Match[str], reader: ShellReader, variables: Variables) -> Command | None:
+    start = _line_start(text, match.start())
+    before = text[start : match.start()]
+    quote = _open_quote(before)
+    if quote == "#" or not _is_run(before, quote):
+        return None
+    image = match[0] if is_vllm_image(match[0].partition("$")[0].rstrip(":")) and "serve" not in match[0] else None
+    words = _words_after(text, match.end(), quote, reader, variables)
+    if image is not None and not _image_has_flags(words):
+        return None
+    arguments = read_arguments(words, positional_model="api_server" not in match[0])
+    if not arguments.settings and not arguments.unresolved:
+        return None
+    ahead = reader.command(_statement_start(text, start, match.start())) if quote is None else []
+    ahead = ahead[: next((i for i, word in enumerate(ahead) if word.text in match[0].split()), len(ahead))]
+    environment = dict(variables.environment())
+    place = reader.place(match.start())
+    environment.update({name[1]: Word(name[2].strip("\"'"), place) for name in _PREFIX.finditer(before)})
+    return Command(arguments, place, tuple(ahead), image, environment)
+
+
+def _words_after(text: str, end: int, quote: str | None, reader: ShellReader, variables: Variables) -> list[Word]:
+    """The engine's words; inside quotes they end with the quote, and are shell text of their own."""
+    if quote is None:
+        return reader.command(end)
+    close = _closing(text, end, quote)
+    inner = text[end:close]
+    if quote == '"':
+        inner = re.sub(r'\\(["\\$`])', r"\1", inner)
+    nested = ShellReader(inner, reader.path, reader.place(end).line, variables.lookup)
+    return nested.command(0)
+
+
+def _closing(text: str, start: int, quote: str) -> int:
+    for match in re.compile(r"\\.|[\"']", re.DOTALL).finditer(text, start):
+        if match[0] == quote or (quote == "'" and match[0] == "\\'"):
+            return match.end() - 1
+    return len(text)
+
+
+def _image_has_flags(words: list[Word]) -> bool:
+    """Whether what follows an image goes to vLLM itself, and not to a shell inside the container."""
+    return bool(words) and words[0].text.rsplit("/", 1)[-1] not in {"bash", "sh", "vllm", "python", "python3", "-c", "-lc"}
+
+
+def _line_start(text: str, position: int) -> int:
+    """The start of the logical line: lines that end in a backslash go on."""
+    start = text.rfind("\n", 0, position) + 1
+    while start >= 2 and text[:start].endswith(("\\\n", "\\\r\n")):
+        start = text.rfind("\n", 0, start - 1) + 1
+    return start
+
+
+def _open_quote(before: str) -> str | None:
+    """The quote that is open at the end of a line's beginning; ``#`` inside a comment."""
+    quote: str | None = None
+    for match in re.finditer(r"\\.|[\"']|(?:^|(?<=\s))#", before, re.DOTALL):
+        mark = match[0]
+        if mark in ("'", '"'):
+            quote = mark if quote is None else None if quote == mark else quote
+        elif mark == "#" and quote is None:
+            return "#"
+    return quote
+
+
+def _statement_start(text: str, line_start: int, position: int) -> int:
+    last = [match.end() for match in re.finditer(r"&&|\|\||[;|(]|\bthen\b|\bdo\b|\belse\b", text[line_start:position])]
+    return line_start + (last[-1] if last else 0)
+
+
+def _is_run(before: str, quote: str | None) -> bool:
+    """Whether the engine word is run here, rather than printed, searched for or installed."""
+    segment = re.split(r"&&|\|\||[;|(]|\bthen\b|\bdo\b|\belse\b", before if quote is None else before.rsplit(quote, 1)[0])[-1]
+    words = [word for word in segment.split() if not re.match(r"^[A-Za-z_]\w*=\S", word)]
+    first = words[0].lstrip("@-") if words else ""
+    if first in _SPEAKERS or (first.startswith("log") and len(words) == 1):
+        return False
+    if quote is None:
+        return True
+    return first in _RUNNERS or bool(_ASSIGNED_TEXT.match(segment.strip())) or (bool(words) and words[-1].endswith("c"))

@@ -1,0 +1,256 @@
+"""Shell text -> words, by the shell's own rules for quotes, continuation lines, comments and variables.
+
+Nothing is executed. A variable becomes text only where the file assigns it literally or gives a literal default;
+any other expansion leaves a word that says why it is not known.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from kvplan.deployments.argv import Word
+from kvplan.deployments.found import Place
+
+_NAME = re.compile(r"[A-Za-z_]\w*|[0-9@*#?$!-]")
+_DEFAULT = re.compile(r"^([A-Za-z_]\w*|[0-9])(:?[-=])(.*)$", re.DOTALL)
+_ARRAY = re.compile(r"^([A-Za-z_]\w*)\[[@*]\]$")
+_ENDS = "\n;|&)"
+MOST_WORDS = 2000
+LONGEST_COMMAND = 8192
+"""Characters of one command; an unclosed quote ends here."""
+MOST_DEPTH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """What ``$something`` stands for: text, or whole words of an array, or a reason why that is not known."""
+
+    text: str = ""
+    words: tuple[Word, ...] | None = None
+    place: Place | None = None
+    reason: str | None = None
+    optional: bool = False
+
+
+Lookup = Callable[[str], Expansion]
+"""Name -> what the variable holds."""
+
+
+@dataclass(slots=True)
+class _Current:
+    """The word that is being read."""
+
+    text: list[str] = field(default_factory=list)
+    place: Place | None = None
+    started: bool = False
+    whole: Place | None = None
+    """The place of the one variable that the word consists of so far."""
+    reason: str | None = None
+    optional: bool = False
+
+
+class ShellReader:
+    """Reads commands out of one text. ``first_line`` is the line of its first character."""
+
+    def __init__(self, text: str, path: str, first_line: int, lookup: Lookup, depth: int = 0) -> None:
+        self.text, self.path, self.first_line, self.lookup, self.depth = text, path, first_line, lookup, depth
+        self._end = len(text)
+        self._newlines = [match.start() for match in re.finditer("\n", text)]
+        self.position = 0
+        self._words: list[Word] = []
+        self._now = _Current()
+
+    def place(self, position: int) -> Place:
+        """The line of a character."""
+        return Place(self.path, self.first_line + bisect_right(self._newlines, position - 1))
+
+    def command(self, start: int, *, inside_parentheses: bool = False) -> list[Word]:
+        """The words from ``start`` to the end of the command; inside parentheses newlines are blanks (an array)."""
+        self.position, self._words, self._now = start, [], _Current()
+        self._end = min(len(self.text), start + LONGEST_COMMAND)
+        while self.position < self._end and len(self._words) < MOST_WORDS:
+            character = self.text[self.position]
+            if character in " \t\r" or (inside_parentheses and character == "\n"):
+                self._end_word()
+                self.position += 1
+            elif character == "&" and self.text[self.position + 1 : self.position + 2] == ">":
+                self.position += 1
+            elif character in "<>":
+                self._redirection()
+            elif character in _ENDS:
+                break
+            elif character == "#" and not self._now.started:
+                self.position = self._line_end()
+                if not inside_parentheses:
+                    break
+            else:
+                self._part(character)
+        self._end_word()
+        return self._words
+
+    def _part(self, character: str) -> None:
+        if character == "\\":
+            self._backslash()
+        elif character == "'":
+            self._single_quotes()
+        elif character == '"':
+            self._double_quotes()
+        elif character == "`":
+            self._skip_to("`", self.position + 1)
+            self._unknown("`...` is never executed")
+        elif character == "$":
+            self._dollar(quoted=False)
+        else:
+            self._add(character)
+            self.position += 1
+
+    def _add(self, text: str) -> None:
+        now = self._now
+        if not now.started:
+            now.started, now.place = True, self.place(self.position)
+        now.text.append(text)
+        now.whole = None
+
+    def _unknown(self, reason: str, *, text: str = "$(...)", optional: bool = False) -> None:
+        first = not self._now.started
+        self._add(text)
+        self._now.reason = self._now.reason or reason
+        self._now.optional = optional and first
+
+    def _end_word(self) -> None:
+        now, self._now = self._now, _Current()
+        if now.started:
+            place = now.whole or now.place or self.place(self.position)
+            self._words.append(Word("".join(now.text), place, now.reason, now.optional))
+
+    def _backslash(self) -> None:
+        after = self.text[self.position + 1 : self.position + 3]
+        if after.startswith("\n"):
+            self.position += 2
+        elif after == "\r\n":
+            self.position += 3
+        else:
+            self._add(after[:1])
+            self.position += 2
+
+    def _single_quotes(self) -> None:
+        end = self.text.find("'", self.position + 1, self._end)
+        end = self._end if end < 0 else end
+        self._add(self.text[self.position + 1 : end])
+        self.position = end + 1
+
+    def _double_quotes(self) -> None:
+        if not self._now.started:
+            self._now.started, self._now.place = True, self.place(self.position)
+        self.position += 1
+        while self.position < self._end and self.text[self.position] != '"':
+            character = self.text[self.position]
+            following = self.text[self.position + 1 : self.position + 2]
+            if character == "\\" and following and following in '"\\$`\n':
+                if following != "\n":
+                    self._add(following)
+                self.position += 2
+            elif character == "$":
+                self._dollar(quoted=True)
+            elif character == "`":
+                self._skip_to("`", self.position + 1)
+                self._unknown("`...` is never executed")
+            else:
+                self._add(character)
+                self.position += 1
+        self.position += 1
+
+    def _dollar(self, *, quoted: bool) -> None:
+        start = self.position
+        following = self.text[start + 1 : start + 2]
+        if following == "(":
+            self._skip_balanced("(", ")")
+            self._unknown("a command or arithmetic expansion is never executed", text=self.text[start : self.position])
+        elif following == "{":
+            self._skip_balanced("{", "}")
+            self._expand(self._braced(self.text[start + 2 : self.position - 1]), self.text[start : self.position], quoted)
+        elif following == "'" and not quoted:
+            self.position += 1
+            self._single_quotes()
+        else:
+            match = _NAME.match(self.text, start + 1)
+            self.position = match.end() if match else start + 1
+            if match is None:
+                self._add("$")
+            else:
+                self._expand(self.lookup(match[0]), self.text[start : self.position], quoted)
+
+    def _braced(self, body: str) -> Expansion:
+        """``${NAME}``, ``${NAME:-default}``, ``${NAME[@]}``; everything else is not literal."""
+        array = _ARRAY.match(body)
+        if array or _NAME.fullmatch(body):
+            return self.lookup(array[1] if array else body)
+        default = _DEFAULT.match(body)
+        if default is None:
+            return Expansion(reason=f"${{{body[:40]}}} is not a literal value", optional=":+" in body)
+        known = self.lookup(default[1])
+        if known.reason is None and (known.text or known.words or default[2] in "-="):
+            return known
+        if self.depth >= MOST_DEPTH:
+            return Expansion(reason="nested too deeply")
+        if known.reason is not None and known.place is not None:
+            return known  # it is assigned somewhere, but not literally: the default may not be what holds
+        inner = ShellReader(default[3], self.path, 1, self.lookup, self.depth + 1)
+        words = inner.whole_text()
+        return Expansion(words.text, reason=words.unresolved)
+
+    def whole_text(self) -> Word:
+        """The whole text as one word, blanks kept, quotes removed."""
+        self._now = _Current()
+        while self.position < self._end:
+            self._part(self.text[self.position])
+        return Word("".join(self._now.text), self.place(0), self._now.reason)
+
+    def _expand(self, found: Expansion, written: str, quoted: bool) -> None:
+        if found.reason is not None:
+            self._unknown(found.reason, text=written, optional=found.optional)
+        elif found.words is not None:
+            self._end_word()
+            self._words.extend(found.words)
+        elif quoted or not re.search(r"\s", found.text):
+            alone = not self._now.started and found.place is not None
+            if found.text or quoted:
+                self._add(found.text)
+                self._now.whole = found.place if alone else None
+        else:
+            for index, piece in enumerate(re.split(r"\s+", found.text)):
+                if index:
+                    self._end_word()
+                if piece:
+                    self._add(piece)
+
+    def _redirection(self) -> None:
+        if "".join(self._now.text).isdigit():
+            self._now = _Current()
+        self._end_word()
+        while self.position < self._end and self.text[self.position] in "<>&|":
+            self.position += 1
+        while self.position < self._end and self.text[self.position] in " \t":
+            self.position += 1
+        while self.position < self._end and self.text[self.position] not in " \t\r" + _ENDS:
+            self.position += 1
+
+    def _line_end(self) -> int:
+        end = self.text.find("\n", self.position)
+        return self._end if end < 0 else end
+
+    def _skip_to(self, character: str, start: int) -> None:
+        end = self.text.find(character, start, self._end)
+        self.position = self._end if end < 0 else end + 1
+
+    def _skip_balanced(self, opening: str, closing: str) -> None:
+        level = 0
+        while self.position < self._end:
+            character = self.text[self.position]
+            level += (character == opening) - (character == closing)
+            self.position += 1
+            if character == closing and level == 0:
+                return

@@ -1,0 +1,79 @@
+"""``kvplan kv`` on a screen: the answer in a sentence, the kinds of layers, the pool."""
+
+from __future__ import annotations
+
+from kvplan.render import humans
+from kvplan.render.screen import Column, Page
+from kvplan.results.kv import KvLayerBytes, KvResult
+
+COLUMNS = (
+    Column("layers"), Column("number", right=True), Column("KV/token", right=True), Column("window", right=True),
+    Column("sequence GiB", right=True),
+)  # fmt: skip
+
+
+def render(answer: KvResult) -> str:
+    """The whole screen."""
+    page = Page()
+    page.verdict(sentence(answer))
+    page.gap()
+    labels = facts(answer)
+    for label, text in labels:
+        page.labelled(label, text, max(len(label) for label, _ in labels) + 1)
+    page.gap()
+    page.table(COLUMNS, [layer_cells(row) for row in answer.layers])
+    if answer.warnings:
+        page.gap()
+    for text in answer.warnings:
+        page.labelled("Warning:", f"{text}.")
+    page.gap()
+    page.faint("Engine generic is the architecture itself, one copy over all tensor-parallel ranks, without rounding "
+               "to blocks: a real engine holds a little less.", 2)  # fmt: skip
+    return page.text()
+
+
+def sentence(answer: KvResult) -> str:
+    """``Llama-3.1-8B-Instruct takes 128 KiB of KV a token: 16.0 GiB for a sequence of 131,072 tokens.``"""
+    deployment = answer.deployment
+    each = f" on each of {gpus(answer)} GPUs" if gpus(answer) > 1 else ""
+    token = humans.bytes_per_token(answer.kv_bytes_per_token)
+    fixed = answer.kv_bytes_fixed_per_sequence
+    windows = f", beside {humans.gib(fixed)} GiB of windows a sequence" if fixed else ""
+    context = humans.count(deployment.workload.context_tokens)
+    return (
+        f"{humans.clean(deployment.model.name)} takes {token} of KV a token{windows}: "
+        f"{humans.gib(answer.kv_bytes_per_sequence)} GiB for a sequence of {context} tokens{each}."
+    )
+
+
+def facts(answer: KvResult) -> list[tuple[str, str]]:
+    """(label, text) of each line."""
+    deployment, pool = answer.deployment, answer.pool
+    layout = [(name, getattr(deployment.layout, name)) for name in ("tp", "pp", "dp", "ep", "dcp")]
+    spread = " ".join(f"{name} {ways}" for name, ways in layout if ways > 1) or "one GPU"
+    each = " a GPU" if gpus(answer) > 1 else ""
+    scheme = deployment.settings.weights or deployment.model.dtype
+    lines = [
+        ("KV", f"{answer.kv_cache_dtype}, engine {deployment.engine.name}, {spread}"),
+        ("Weights", f"{scheme}, {humans.gib(answer.weight_bytes)} GiB{each}"),
+    ]
+    if gpus(answer) > 1:
+        together = humans.bytes_per_token(answer.kv_bytes_per_token_all_gpus)
+        lines.append(("All GPUs", f"{together} of KV a token together"))
+    if pool is not None:
+        context = humans.count(deployment.workload.context_tokens)
+        held = f"{humans.gib_words(pool.pool_bytes)}{each} holds {humans.count(pool.tokens)} tokens"
+        lines.append(("Pool", f"{held}, {pool.max_concurrency:,.2f} sequences of {context} tokens"))
+    return lines
+
+
+def layer_cells(row: KvLayerBytes) -> tuple[str, ...]:
+    """One kind of layer."""
+    window = humans.NOTHING if row.window_tokens is None else humans.count(row.window_tokens)
+    token = humans.bytes_per_token(row.bytes_per_token)
+    return row.kind, humans.count(row.layers), token, window, humans.gib(row.bytes_per_sequence)
+
+
+def gpus(answer: KvResult) -> int:
+    """GPUs that hold one replica."""
+    return answer.deployment.layout.tp * answer.deployment.layout.pp
