@@ -19,9 +19,7 @@ HostArgument = Annotated[
                    autocompletion=o.complete_host, show_default=False),
 ]  # fmt: skip
 Vendor = Annotated[str | None, typer.Option("--vendor", help="Only GPUs of nvidia, amd, apple ..., or cpu.")]
-MinHbm = Annotated[
-    str | None, typer.Option("--min-hbm", help="GPU memory of all GPUs together: 80GB, 48GiB, or GiB.")
-]
+MinHbm = Annotated[str | None, typer.Option("--min-hbm", help="GPU memory of all GPUs together: 80GB, 48GiB, or GiB.")]
 
 
 def register(app: typer.Typer) -> None:

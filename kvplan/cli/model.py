@@ -18,9 +18,7 @@ ModelArgument = Annotated[
     typer.Argument(help="Catalog name, alias, hub id, or a path to a config.json or its folder.",
                    autocompletion=o.complete_model, show_default=False),
 ]  # fmt: skip
-Family = Annotated[
-    str | None, typer.Option("--family", help="Only this family, e.g. qwen3, or this model_type.")
-]
+Family = Annotated[str | None, typer.Option("--family", help="Only this family, e.g. qwen3, or this model_type.")]
 Families = Annotated[bool, typer.Option("--families", help="List the architectures that kvplan knows instead.")]
 Attention = Annotated[
     list[str] | None,

@@ -1,6 +1,6 @@
 """The columns of the strategy table, and which of them a screen keeps when it is too narrow for all.
 
-A title has two lines, so that a column is as narrow as its figures. The figures of one resource are followed by its limit.
+A title has two lines, so that a column is as narrow as its figures. What is used of a resource comes before its limit.
 """
 
 from __future__ import annotations

@@ -47,7 +47,8 @@ def _rows(fit: FitResult) -> Iterator[Row]:
     }
     for item in assessment.strategies:
         best = "yes" if item.id == assessment.verdict.strategy else "no"
-        yield {**asked, "strategy": item.id, "outcome": item.outcome, "bound_by": item.bound_by, "best": best, **_figures(item)}
+        answer: Row = {"strategy": item.id, "outcome": item.outcome, "bound_by": item.bound_by, "best": best}
+        yield {**asked, **answer, **_figures(item)}
 
 
 def _figures(item: StrategyAssessment) -> Row:

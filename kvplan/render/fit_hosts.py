@@ -1,4 +1,4 @@
-"""Several hosts beside each other, in words: which strategies are worth a row, what a cell says, each host's own answer."""
+"""Several hosts beside each other, in words: which strategies have a row, what a cell says, each host's own answer."""
 
 from __future__ import annotations
 

@@ -11,12 +11,10 @@ from kvplan.render.fit_columns import choices, worth_showing
 from kvplan.render.fit_header import engine_in_short, header, host_words, load_words, model_words
 from kvplan.render.fit_hosts import cell, host_sentence, matrix_sentence, row_names
 from kvplan.render.fit_rows import screenful
-from kvplan.render.fit_words import (
-    Note, cautions, exact_instead, left_out, questions, remedy_lines, run_it, why_tight,
-)  # fmt: skip
+from kvplan.render.fit_words import NOTHING_FITS, Note, notes_after, notes_before, run_it, what_fits
 from kvplan.results.fit import FitMatrix, FitResult
 
-_SPECIAL = re.compile(r"([\\`*|<\[\]])")
+_SPECIAL = re.compile(r"([\\`*|\[\]]|<(?=[A-Za-z/!?]))")
 
 
 def render(answer: FitResult | FitMatrix) -> str:
@@ -40,28 +38,26 @@ def _one(answer: FitResult) -> list[str]:
     assessment = answer.assessment
     screen = screenful(assessment)
     asked = [(label, escaped(text)) for label, text in header(assessment)]
-    notes = [*why_tight(assessment), *questions(assessment), *left_out(assessment, screen)]
     columns = worth_showing(choices(assessment)[0], screen.rows)
-    rows = [[_emphasized(column.of(item), item.id == assessment.verdict.strategy) for column in columns] for item in screen.rows]
+    rows = [[_emphasized(column.of(item), item is screen.winner) for column in columns] for item in screen.rows]
     titles = [" ".join(column.title.split()) for column in columns]
     return [
         _emphasized(assessment.verdict.sentence, True),
         table(["", ""], asked, [False, False]),
         table(titles, rows, [column.right for column in columns]) if rows else "",
-        _list(notes),
+        _list(notes_before(answer, screen)),
         *_what_to_do(answer),
-        _list(cautions(assessment)),
+        _list(notes_after(assessment)),
         f"Not modelled: {escaped('; '.join(assessment.not_modelled))}.",
     ]
 
 
 def _what_to_do(answer: FitResult) -> list[str]:
     blocks = []
-    if answer.remedies and answer.assessment.verdict.strategy is not None:
-        blocks.append(_list([Note("Exact instead:", f"{exact_instead(answer.remedies)}.")]))
-    elif answer.remedies:
-        blocks.append("What would make it fit:")
-        blocks.append("\n".join(f"- {escaped(change)}: {escaped(brings)}" for change, brings in remedy_lines(answer.remedies)))
+    remedies = what_fits(answer)
+    if remedies is not None:
+        lines = [f"- {escaped(change)}: {escaped(brings)}" for change, brings in remedies]
+        blocks += ["What would make it fit:", "\n".join(lines or [NOTHING_FITS])]
     command = run_it(answer.assessment)
     if command is not None:
         blocks.append(escaped(command.label))
@@ -80,7 +76,8 @@ def _matrix(answer: FitMatrix) -> list[str]:
     names = row_names(assessments)
     first = assessments[0].deployment
     asked = [("Model", escaped(model_words(first))), ("Load", escaped(load_words(first)))]
-    asked += [("Host", escaped(f"{host_words(one.deployment)}; {engine_in_short(one.deployment)}")) for one in assessments]
+    hosted = [f"{host_words(one.deployment)}; {engine_in_short(one.deployment)}" for one in assessments]
+    asked += [("Host", escaped(text)) for text in hosted]
     titles = ["strategy", *(escaped(one.deployment.host.name) for one in assessments)]
     rows = [[name, *(_matrix_cell(one, name) for one in assessments)] for name in names]
     hosts = [Note(f"{fit.assessment.deployment.host.name}:", host_sentence(fit)) for fit in answer.fits]

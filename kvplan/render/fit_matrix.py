@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kvplan.domain.assessment import Assessment
+from kvplan.render import humans
 from kvplan.render.fit_header import engine_in_short, host_words, load_words, model_words
 from kvplan.render.fit_hosts import cells, host_name, host_sentence, matrix_sentence, row_names
 from kvplan.render.screen import Column, Page, natural_columns
@@ -60,6 +61,6 @@ def _header(page: Page, assessments: Sequence[Assessment]) -> None:
 
 def _end(page: Page, assessments: Sequence[Assessment], names: Sequence[str]) -> None:
     known = {item.id for one in assessments for item in one.strategies}
-    more = f"{len(known) - len(names)} more strategies, " if len(known) > len(names) else ""
+    more = humans.more(len(known) - len(names))
     page.faint(f"Not modelled: {'; '.join(assessments[0].not_modelled)}.", 2)
     page.faint(f"More: each --host alone has the reasons  |  --format json ({more}every figure and its source)", 2)

@@ -1,7 +1,7 @@
 """Which of many strategies are worth a line on one screen, and what is only worth a word.
 
 Up to 36 strategies are judged. A person reads: HBM, the winner, the plain strategies, and the combinations that
-change the answer. What is left out is said: no kernel, not applicable, unknown, the same as another here, or simply more.
+change the answer. What is left out is said: no kernel, not applicable, unknown, the same as another here, or more.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ class Screenful(NamedTuple):
     """(left out, the simpler one whose figures it shares)."""
     excused: tuple[StrategyAssessment, ...]
     """Those without figures that mean anything: no kernel, no second pool, an unknown input, no such layout."""
+    winner: StrategyAssessment | None
     more: int
     """Judged, and neither in the table nor named under it."""
 
@@ -40,7 +41,8 @@ def screenful(assessment: Assessment, most_rows: int = MOST_ROWS) -> Screenful:
     chosen = _choose(distinct, winner, most_rows)
     rows = tuple(item for item in distinct if item.id in chosen)
     silent = len(assessment.strategies) - len(rows) - len(excused) - sum("+" not in item.id for item, _ in same)
-    return Screenful(rows, tuple(same), excused, silent)
+    best = next((item for item in rows if item.id == winner), None)
+    return Screenful(rows, tuple(same), excused, best, silent)
 
 
 def _choose(items: list[StrategyAssessment], winner: str | None, most_rows: int) -> set[str]:

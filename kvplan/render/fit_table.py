@@ -6,14 +6,13 @@ verdict, whose word names what binds. Everything is said in words; colour only r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from kvplan.domain.assessment import Assessment, StrategyAssessment
+from kvplan.domain.assessment import Assessment
+from kvplan.render import humans
 from kvplan.render.fit_columns import choices, worth_showing
 from kvplan.render.fit_header import header
 from kvplan.render.fit_matrix import render_matrix
 from kvplan.render.fit_rows import Screenful, screenful
-from kvplan.render.fit_words import Note, cautions, exact_instead, left_out, questions, remedy_lines, run_it, why_tight
+from kvplan.render.fit_words import NOTHING_FITS, Note, notes_after, notes_before, run_it, what_fits
 from kvplan.render.screen import Column, Page, natural_columns
 from kvplan.results.fit import FitMatrix, FitResult
 
@@ -34,24 +33,23 @@ def render_one(answer: FitResult) -> str:
         page.labelled(label, text, max(len(label) for label, _ in lines) + 1)
     page.gap()
     if screen.rows:
-        _table(page, assessment, screen.rows)
+        _table(page, assessment, screen)
         page.gap()
-    _notes(page, [*why_tight(assessment), *questions(assessment), *left_out(assessment, screen)])
+    _notes(page, notes_before(answer, screen))
     _what_to_do(page, answer)
     _end(page, assessment, screen)
     return page.text()
 
 
-def _table(page: Page, assessment: Assessment, items: Sequence[StrategyAssessment]) -> None:
+def _table(page: Page, assessment: Assessment, screen: Screenful) -> None:
     """The fullest set of columns that the screen can hold."""
     for chosen in choices(assessment):
-        shown = worth_showing(chosen, items)
+        shown = worth_showing(chosen, screen.rows)
         columns = [Column(column.title, column.right) for column in shown]
-        rows = [[column.of(item) for column in shown] for item in items]
+        rows = [[column.of(item) for column in shown] for item in screen.rows]
         if natural_columns(columns, rows) <= page.columns:
             break
-    winner = assessment.verdict.strategy
-    page.table(columns, rows, next((index for index, item in enumerate(items) if item.id == winner), -1))
+    page.table(columns, rows, next((index for index, item in enumerate(screen.rows) if item is screen.winner), -1))
 
 
 def _notes(page: Page, notes: list[Note]) -> None:
@@ -60,27 +58,25 @@ def _notes(page: Page, notes: list[Note]) -> None:
 
 
 def _what_to_do(page: Page, answer: FitResult) -> None:
-    """The changes that would make it fit, or fit exactly; the command to paste; what to know before."""
-    works = answer.assessment.verdict.strategy is not None
-    if works and answer.remedies:
-        page.labelled("Exact instead:", f"{exact_instead(answer.remedies)}.")
-    elif answer.remedies:
+    """The changes that would make it fit; the command to paste; what to know before."""
+    remedies = what_fits(answer)
+    if remedies is not None:
         page.gap()
-        page.labelled("What would make it fit:", "")
-        page.pairs(remedy_lines(answer.remedies))
+        page.labelled("What would make it fit:", "" if remedies else NOTHING_FITS)
+        page.pairs(remedies)
     command = run_it(answer.assessment)
     if command is not None:
         page.gap()
         page.command(command.label, command.text)
-    notes = cautions(answer.assessment)
+    notes = notes_after(answer.assessment)
     if notes:
         page.gap()
         _notes(page, notes)
 
 
 def _end(page: Page, assessment: Assessment, screen: Screenful) -> None:
-    more = f"{screen.more} more strategies, " if screen.more else ""
-    name = assessment.verdict.strategy or (screen.rows[0].id if screen.rows else "hbm")
+    name = screen.winner.id if screen.winner else "hbm"
     page.gap()
     page.faint(f"Not modelled: {'; '.join(assessment.not_modelled)}.", 2)
-    page.faint(f"More: kvplan explain {name}  |  --format json ({more}every figure and its source)", 2)
+    json = f"--format json ({humans.more(screen.more)}every figure and its source)"
+    page.faint(f"More: kvplan explain {name}  |  {json}", 2)

@@ -14,10 +14,16 @@ from kvplan.domain.deployment import Deployment
 from kvplan.domain.remedy import Remedy
 from kvplan.render import humans
 from kvplan.render.fit_rows import Screenful, runs
+from kvplan.results.fit import FitResult
 from kvplan.units import to_ms
 
 MOST_QUESTIONS = 4
+FEWEST_QUESTIONS = 2
+ROWS_AND_QUESTIONS = 11
+"""Together they leave room on one screen for the rest."""
+
 MOST_REMEDIES = 5
+NOTHING_FITS = "nothing that was tried: more GPUs, lighter weights, fewer users, less context, other hosts."
 
 _PARTS = {"weights": "weights", "kv": "KV", "reuse": "idle KV", "look-up": "look-up", "attention": "attention"}
 """Parts of a budget that are worth their own term in a sum; the rest is the engine's."""
@@ -30,8 +36,8 @@ class Note(NamedTuple):
     text: str
 
 
-def questions(assessment: Assessment) -> list[Note]:
-    """The "why not X" that a reader would ask first."""
+def questions(assessment: Assessment, rows: int = 0) -> list[Note]:
+    """The "why not X" that a reader would ask first; fewer of them under a long table."""
     items = {item.id: item for item in assessment.strategies if item.budgets and not item.reason}
     winner = items.get(assessment.verdict.strategy or "")
     near = closest(assessment.strategies)
@@ -45,7 +51,7 @@ def questions(assessment: Assessment) -> list[Note]:
         item = items.get(name)
         if item is not None and item is not winner:
             notes.append(Note(f"Why not {name}?", why_not(item, winner, assessment.deployment)))
-    return notes[:MOST_QUESTIONS]
+    return notes[: max(FEWEST_QUESTIONS, min(MOST_QUESTIONS, ROWS_AND_QUESTIONS - rows))]
 
 
 def _first_quantized(assessment: Assessment) -> str:
@@ -76,8 +82,8 @@ def why_not(item: StrategyAssessment, winner: StrategyAssessment | None, deploym
 
 def _second_best(item: StrategyAssessment, winner: StrategyAssessment | None) -> str:
     most = f", {humans.users(item.users_max.best)} at most" if item.users_max else ""
-    word = "fits too" if item.outcome == "fits" else "is tight" if winner and winner.outcome == "tight" else "is only tight"
-    text = f"It {word}: {humans.ms_per_token(item.itl_s)}{most}"
+    only = "" if winner is not None and winner.outcome == "tight" else "only "
+    text = f"It {'fits too' if item.outcome == 'fits' else f'is {only}tight'}: {humans.ms_per_token(item.itl_s)}{most}"
     if item.accuracy.high is None:
         return f"{text}; nobody has published what accuracy it loses."
     if winner is None or winner.accuracy.high is None or item.accuracy.high <= winner.accuracy.high:
@@ -112,9 +118,10 @@ def _sum(budget: Budget) -> str:
     ]
     rest = total - sum(value for _, value in terms)
     terms += [("engine", rest)] if rest >= 0.05 else []
+    if budget.name == "cpu_cores":
+        return f"{' + '.join(f'{value:.3g} {name}' for name, value in terms)} = {total:.4g} of {limit:.4g} CPU cores"
     added = " + ".join(f"{value:,.1f} {name}" for name, value in terms)
-    unit = "CPU cores" if budget.name == "cpu_cores" else f"GiB of {budget_words(budget.name)}"
-    return f"{added} = {total:,.1f} of {limit:,.1f} {unit}"
+    return f"{added} = {total:,.1f} of {limit:,.1f} GiB of {budget_words(budget.name)}"
 
 
 def _rate(budget: Budget, objective: str) -> str:
@@ -143,16 +150,13 @@ def _brings(remedy: Remedy) -> str:
     if not remedy.works:
         return "too slow"
     most = humans.users(remedy.users_max)
-    return f"with {remedy.strategy}, {most} at most, {humans.ms_per_token(remedy.itl_s)}"
+    return f"with {remedy.strategy}, {most}, {humans.ms_per_token(remedy.itl_s)}"
 
 
-def exact_instead(remedies: Sequence[Remedy]) -> str:
-    """``--gpus 2 with kv-fp8 (12 users), or --users 6 with kv-fp8``: changes that lose no accuracy."""
-    return ", or ".join(
-        f"{remedy.change} with {remedy.strategy} ({humans.users(remedy.users_max)} at most)"
-        for remedy in remedies[:MOST_REMEDIES]
-        if remedy.works
-    )
+def exact_instead(remedies: Sequence[Remedy]) -> list[Note]:
+    """``--gpus 2 with kv-fp8 (12 users), or --users 6 with kv-fp8``: what loses no accuracy, where the winner does."""
+    ways = [f"{one.change} with {one.strategy} ({humans.users(one.users_max)})" for one in remedies if one.works]
+    return [Note("Exact instead:", f"{', or '.join(ways[:MOST_REMEDIES])}.")] if ways else []
 
 
 def why_tight(assessment: Assessment) -> list[Note]:
@@ -179,8 +183,9 @@ def _reach(budget: Budget) -> str:
     """``HBM 71.2 (69.0..74.1) of 72.9 GiB``."""
     assert budget.used is not None and budget.limit is not None
     used = humans.span(budget.used, lambda value: humans.in_its_unit(budget.name, value))
+    limit = humans.number(humans.in_its_unit(budget.name, budget.limit))
     unit = {"hbm": "GiB", "dram_capacity": "GiB", "cpu_cores": "cores"}.get(budget.name, "GB/s")
-    return f"{humans.budget_in_short(budget.name)} {used} of {humans.number(humans.in_its_unit(budget.name, budget.limit))} {unit}"
+    return f"{humans.budget_in_short(budget.name)} {used} of {limit} {unit}"
 
 
 def left_out(assessment: Assessment, screen: Screenful) -> list[Note]:
@@ -224,7 +229,23 @@ def run_it(assessment: Assessment) -> Command | None:
     return Command(label, humans.clean(item.flags or ""))
 
 
-def cautions(assessment: Assessment) -> list[Note]:
+def notes_before(answer: FitResult, screen: Screenful) -> list[Note]:
+    """Under the table: why tight, why not another one, what has no row, what would be exact."""
+    assessment = answer.assessment
+    if assessment.verdict.bound_by in ("context", "topology"):
+        return []
+    exact = exact_instead(answer.remedies) if assessment.verdict.strategy is not None else []
+    return [*why_tight(assessment), *questions(assessment, len(screen.rows)), *exact, *left_out(assessment, screen)]
+
+
+def what_fits(answer: FitResult) -> list[tuple[str, str]] | None:
+    """The remedies of a no; an empty list where none was found, None where the verdict asks for none."""
+    if answer.assessment.verdict.outcome not in ("no", "unlikely"):
+        return None
+    return remedy_lines(answer.remedies)
+
+
+def notes_after(assessment: Assessment) -> list[Note]:
     """What to know about the winner, and what the reading of the input has warned of."""
     winner = next((item for item in assessment.strategies if item.id == assessment.verdict.strategy), None)
     notes = [Note(f"About {winner.id}:", f"{'; '.join(winner.notes)}.")] if winner and winner.notes else []

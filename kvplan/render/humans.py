@@ -123,6 +123,11 @@ def users(most: float) -> str:
     return f"{count(most)} user" + ("" if most == 1 else "s")
 
 
+def more(strategies: int) -> str:
+    """``10 more strategies, ``, or nothing."""
+    return "" if strategies < 1 else f"{strategies} more {'strategy' if strategies == 1 else 'strategies'}, "
+
+
 def verb(amount: float) -> str:
     """The ending of a verb in the present tense: 1 user fit-s, 6 users fit."""
     return "s" if amount == 1 else ""

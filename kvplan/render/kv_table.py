@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kvplan.render import humans
+from kvplan.render.listing_rows import window_words
 from kvplan.render.screen import Column, Page
 from kvplan.results.kv import KvLayerBytes, KvResult
 
@@ -27,8 +28,8 @@ def render(answer: KvResult) -> str:
     for text in answer.warnings:
         page.labelled("Warning:", f"{text}.")
     page.gap()
-    page.faint("Engine generic is the architecture itself, one copy over all tensor-parallel ranks, without rounding "
-               "to blocks: a real engine holds a little less.", 2)  # fmt: skip
+    page.faint("Engine generic is the architecture itself: one copy over all tensor-parallel ranks, no rounding to "
+               "blocks. A real engine's pool holds a little less.", 2)  # fmt: skip
     return page.text()
 
 
@@ -38,7 +39,7 @@ def sentence(answer: KvResult) -> str:
     each = f" on each of {gpus(answer)} GPUs" if gpus(answer) > 1 else ""
     token = humans.bytes_per_token(answer.kv_bytes_per_token)
     fixed = answer.kv_bytes_fixed_per_sequence
-    windows = f", beside {humans.gib(fixed)} GiB of windows a sequence" if fixed else ""
+    windows = f", beside {window_words(fixed)} of windows a sequence" if fixed else ""
     context = humans.count(deployment.workload.context_tokens)
     return (
         f"{humans.clean(deployment.model.name)} takes {token} of KV a token{windows}: "

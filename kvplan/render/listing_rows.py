@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kvplan.catalog.hardware import HostListing
@@ -11,7 +12,9 @@ from kvplan.render.screen import Column
 from kvplan.results.explain import TopicList
 from kvplan.results.kv import kv_of
 from kvplan.results.listings import FamilyList, HostList, ModelList
-from kvplan.units import to_billions
+from kvplan.units import GIB, MIB, to_billions, to_gib
+
+_LEFT_OUT = ("combination", "model", "host")
 
 Listed = ModelList | HostList | FamilyList | TopicList
 
@@ -20,7 +23,7 @@ class Listing(NamedTuple):
     """A table, and which of its columns a narrower screen shows."""
 
     columns: tuple[Column, ...]
-    rows: list[tuple[str, ...]]
+    rows: Sequence[tuple[str, ...]]
     choices: tuple[tuple[int, ...], ...]
     """Column numbers, the fullest set first."""
     footer: str
@@ -38,6 +41,13 @@ def rows_of(answer: Listed) -> Listing:
 def billions(elements: float) -> str:
     """``8.03B``, ``671B``."""
     return f"{humans.number(to_billions(elements))}B"
+
+
+def window_words(window_bytes: float) -> str:
+    """``0.406 GiB``, ``4.5 MiB``."""
+    if window_bytes < GIB / 10:
+        return f"{humans.number(window_bytes / MIB)} MiB"
+    return f"{humans.number(to_gib(window_bytes))} GiB"
 
 
 def context_words(tokens: int | None) -> str:
@@ -108,8 +118,8 @@ def _families(answer: FamilyList) -> Listing:
 
 
 def _topics(answer: TopicList) -> Listing:
-    """Models and hosts have lists of their own, so that this one stays readable; JSON has them all."""
+    """Models and hosts have lists of their own, combinations say what they are; JSON has them all."""
     columns = (Column("name"), Column("kind"), Column("what it is"))
-    rows = [(topic.name, topic.kind, topic.title) for topic in answer.topics if topic.kind not in ("model", "host")]
-    footer = "Also every model (kvplan model list) and host (kvplan host list)."
+    rows = [(topic.name, topic.kind, topic.title) for topic in answer.topics if topic.kind not in _LEFT_OUT]
+    footer = "Also combinations (kv-fp8+offload-retrieve), models (kvplan model list) and hosts (kvplan host list)."
     return Listing(columns, rows, ((0, 1, 2), (0, 2), (0, 1)), footer)

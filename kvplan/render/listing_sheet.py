@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from kvplan.catalog.models import attention_kinds
-from kvplan.domain.interval import Interval
 from kvplan.domain.model import KvLayers
 from kvplan.render import humans
-from kvplan.render.listing_rows import billions, context_words
+from kvplan.render.listing_rows import billions, context_words, window_words
 from kvplan.render.screen import Column, Page
 from kvplan.results.host_sheet import Figure, HostSheet
 from kvplan.results.kv import KvLayerBytes
@@ -46,7 +44,7 @@ def render_model(answer: ModelSheet) -> str:
     """Name, what it is made of, its KV cache by kind of layer, its weights, its source."""
     page, model = Page(), answer.model
     fixed = answer.kv.kv_bytes_fixed_per_sequence
-    windows = f", and {humans.gib(fixed)} GiB of windows a sequence" if fixed else ""
+    windows = f", and {window_words(fixed)} of windows a sequence" if fixed else ""
     token = humans.bytes_per_token(answer.kv.kv_bytes_per_token)
     parameters = f"{billions(model.weights.total)} parameters"
     page.verdict(f"{model.name}: {parameters}, {token} of KV a token in 16 bits{windows}.")
@@ -142,14 +140,9 @@ def _link_words(answer: HostSheet) -> str:
     return f"{humans.link_words(host.link.kind)}{shared}"
 
 
-def _figure(figure: Figure) -> tuple[Any, ...]:
+def _figure(figure: Figure) -> tuple[str, ...]:
     words, unit, scale = _FIGURES[figure.name]
     if figure.value is None:
         return words, humans.UNKNOWN, unit, "not known"
     known = "estimate, see below" if figure.basis else ("GPU source" if figure.of == "gpu" else "source")
-    return words, figure_words(figure.value, scale), unit, known
-
-
-def figure_words(value: Interval, scale: Callable[[float], float]) -> str:
-    """The best value first, then the ends: shares keep two digits, what is large has thousands separators."""
-    return humans.span(value, scale)
+    return words, humans.span(figure.value, scale), unit, known

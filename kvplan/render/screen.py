@@ -102,8 +102,9 @@ class Page:
         )
 
     def gap(self) -> None:
-        """An empty line."""
-        self._out.write("\n")
+        """An empty line, unless there is one."""
+        if not self._out.getvalue().endswith("\n\n"):
+            self._out.write("\n")
 
     def verdict(self, sentence: str) -> None:
         """The answer: the outcome in its colour, the sentence as it is."""
@@ -115,6 +116,7 @@ class Page:
     def labelled(self, label: str, text: str, label_columns: int = 0) -> None:
         """A bold label and prose after it; continued lines are indented."""
         label = clean(label)
+        label_columns = min(label_columns, self.columns // 3)
         start = f"{label:<{label_columns}}"
         first, *rest = wrapped(
             f"{start} {clean(text)}".rstrip(), self.columns, label_columns + 1 if label_columns else 2
@@ -154,7 +156,7 @@ class Page:
         aligned = widest if widest <= self.columns // 2 else 0
         for first, second in rows:
             blanks = " " * max(aligned - cell_len(first), 0)
-            for line in wrapped(f"  {clean(first)}{blanks}  {clean(second)}", self.columns, 4):
+            for line in wrapped(f"  {clean(first)}{blanks}  {clean(second)}", self.columns, aligned + 4):
                 self._line(Text(line))
 
     def text(self) -> str:
@@ -170,15 +172,16 @@ class Page:
 
 def wrapped(text: str, columns: int, indent: int = 0) -> list[str]:
     """Lines of at most so many columns: broken at blanks, but not between a number and its unit."""
+    lead = text[: len(text) - len(text.lstrip(" "))]
     lines, line = [], ""
-    blanks = " " * indent
-    glued = _FLAG_WITH_VALUE.sub("\\1\N{NO-BREAK SPACE}", _TOGETHER.sub("\N{NO-BREAK SPACE}", text))
+    blanks = " " * min(indent, columns // 2)
+    glued = _FLAG_WITH_VALUE.sub("\\1\N{NO-BREAK SPACE}", _TOGETHER.sub("\N{NO-BREAK SPACE}", text.lstrip(" ")))
     for word in glued.split(" "):
         if line.strip() and cell_len(f"{line} {word}") > columns:
             lines.append(line)
             line = blanks + word
         else:
-            line = f"{line} {word}" if lines or line else word
+            line = f"{line} {word}" if lines or line else lead + word
         while cell_len(line) > columns:
             head = chop_cells(line, columns)[0]
             lines.append(head)

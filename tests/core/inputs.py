@@ -144,9 +144,14 @@ def roomy(plan: Plan, draw: random.Random) -> Plan:
     taken = plan.model.weight_bytes + plan.limits.activation_bytes + plan.limits.runtime_bytes + plan.limits.graph_bytes
     host = HostRates(1e13, 1e14, 4096.0, 3e9, 0.5)
     limits = plan.limits._replace(
-        hbm_bytes=taken + 10 ** draw.uniform(8, 13), dram_bytes=10 ** draw.uniform(12, 15), itl_s=draw.uniform(0.1, 30.0),
-        ttft_s=draw.choice((0.0, 1e6)), engine_dram_bytes=1e9, other_dram_bytes=0.0, other_link_bytes_per_s=0.0,
-    )  # fmt: skip
+        hbm_bytes=taken + 10 ** draw.uniform(8, 13),
+        dram_bytes=10 ** draw.uniform(12, 15),
+        itl_s=draw.uniform(0.1, 30.0),
+        ttft_s=draw.choice((0.0, 1e6)),
+        engine_dram_bytes=1e9,
+        other_dram_bytes=0.0,
+        other_link_bytes_per_s=0.0,
+    )
     gpu = plan.gpu._replace(
         weight_bytes_per_s=1e13, kv_bytes_per_s=3e13, decode_flops=1e15, prefill_flops=1e15, peer_bytes_per_s=1e12
     )

@@ -1,0 +1,161 @@
+"""Kubernetes manifests: whatever has containers that start vLLM.
+
+Deployments, StatefulSets, Jobs, Pods, LeaderWorkerSets and their like differ only in where the pod template is, so
+every map with ``containers`` is looked at. One pod is judged: replicas run beside each other on other GPUs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kvplan.deployments.container import settings_of_connector, settings_of_environment
+from kvplan.deployments.found import FoundDeployment, Setting, Unresolved
+from kvplan.deployments.images import is_vllm_image, vllm_version
+from kvplan.deployments.interface import Source, Unreadable
+from kvplan.deployments.pod_commands import PodCommand, command_of, environment_of
+from kvplan.deployments.yaml_tree import Node, documents, maps_with
+
+_GPU = ("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe")
+_PRODUCT = ("nvidia.com/gpu.product", "cloud.google.com/gke-accelerator", "amd.com/gpu.product-name",
+            "k8s.amazonaws.com/accelerator", "gpu.nvidia.com/class")  # fmt: skip
+_MANIFEST = re.compile(r"^[ \t-]*\"?apiVersion\"?[ \t]*:", re.MULTILINE)
+MOST_CONTAINERS = 200
+
+
+class Kubernetes:
+    """Manifests, several documents in a file."""
+
+    name = "kubernetes"
+    order = 20
+
+    def recognises(self, source: Source) -> bool:
+        if source.suffix not in (".yaml", ".yml", ".json", ""):
+            return False
+        return "vllm" in source.text and "containers" in source.text and _MANIFEST.search(source.text) is not None
+
+    def read(self, source: Source) -> tuple[list[FoundDeployment], list[Unreadable]]:
+        roots, fault = documents(source.text)
+        found = [item for root in roots for item in _deployments(root, roots, source)]
+        if fault is None:
+            return _named(found[:MOST_CONTAINERS]), []
+        templated = "{{" in source.text
+        advice = "render it first: helm template CHART | kvplan check -" if templated else None
+        return _named(found[:MOST_CONTAINERS]), [Unreadable(source.at(fault.line), fault.message, advice)]
+
+
+def _deployments(root: Node, roots: list[Node], source: Source) -> Iterator[FoundDeployment]:
+    for item in _objects(root):
+        workers = item.get("spec", "leaderWorkerTemplate")
+        place = workers if workers is not None else item
+        for pod in maps_with(place, "containers"):
+            for container in pod.entries["containers"].items:
+                found = _deployment(item, pod, container, roots, source)
+                if found is not None:
+                    yield found
+
+
+def _objects(root: Node) -> Iterator[Node]:
+    """The manifest, or those of a ``kind: List``."""
+    items = root.get("items")
+    if root.scalar("kind").endswith("List") and items is not None:
+        yield from (item for item in items.items if item.kind == "map")
+    elif root.kind == "map" and "apiVersion" in root.entries:
+        yield root
+
+
+def _deployment(item: Node, pod: Node, container: Node, roots: list[Node], source: Source) -> FoundDeployment | None:
+    image = container.scalar("image")
+    environment = environment_of(container, roots, source)
+    command = command_of(container, source, environment, starts_vllm=is_vllm_image(image))
+    if command is None:
+        return None
+    settings = _limits(container, source) | _node(item, pod, source)
+    settings |= {setting.name: setting for setting in settings_of_environment(command.environment)}
+    settings |= command.arguments.settings
+    unresolved = [*command.arguments.unresolved, *_shared_gpu(container, source)]
+    if "kv_transfer_config" in settings:
+        offloaded, unknown = settings_of_connector(settings["kv_transfer_config"])
+        settings = {one.name: one for one in offloaded} | settings
+        unresolved += unknown
+    version = vllm_version(image)
+    if version is not None:
+        settings["engine"] = Setting("engine", f"vllm@{version}", source.at(container.key_lines["image"]))
+    return FoundDeployment(
+        name=item.scalar("metadata", "name") or item.scalar("metadata", "generateName") or source.stem,
+        form=FORM.name,
+        place=source.at(_first_line(container, command)),
+        settings=settings,
+        unresolved=tuple(unresolved),
+        complaints=tuple(command.arguments.complaints),
+        notes={"image": image} if image else {},
+    )
+
+
+def _first_line(container: Node, command: PodCommand) -> int:
+    return command.line or container.line
+
+
+def _limits(container: Node, source: Source) -> dict[str, Setting]:
+    """GPUs, and what the container may use of the host: limits only, for a request is no ceiling."""
+    limits, requests = container.get("resources", "limits"), container.get("resources", "requests")
+    settings: dict[str, Setting] = {}
+    for listed in (requests, limits):
+        for name, node in listed.entries.items() if listed is not None else ():
+            if name in _GPU and node.text.isdigit():
+                settings["gpus"] = Setting("gpus", int(node.text), source.at(node.line))
+    for name, key in (("cpu_limit", "cpu"), ("memory_limit", "memory")):
+        node = limits.get(key) if limits is not None else None
+        if node is not None and node.kind == "scalar" and node.text:
+            settings[name] = Setting(name, node.text, source.at(node.line))
+    return settings
+
+
+def _shared_gpu(container: Node, source: Source) -> Iterator[Unresolved]:
+    """Slices of a GPU have other memory than the card."""
+    limits = container.get("resources", "limits")
+    for name, node in limits.entries.items() if limits is not None else ():
+        if name.startswith("nvidia.com/mig-") or "gpumem" in name or name.endswith(".shared"):
+            text = f"{name}: {node.text[:20]}"
+            yield Unresolved("gpu_product", text, source.at(node.line), "a part of a GPU has less memory than the card")
+
+
+def _node(item: Node, pod: Node, source: Source) -> dict[str, Setting]:
+    """The GPU that the pod asks for by name, and over how many pods a LeaderWorkerSet spreads."""
+    settings: dict[str, Setting] = {}
+    selector = pod.get("nodeSelector")
+    for name, node in selector.entries.items() if selector is not None else ():
+        if name in _PRODUCT and node.text:
+            settings["gpu_product"] = Setting("gpu_product", node.text, source.at(node.line))
+    for term in _affinity(pod):
+        values = term.get("values")
+        if term.scalar("key") in _PRODUCT and term.scalar("operator") == "In" and values is not None:
+            if len(values.items) == 1:
+                only = values.items[0]
+                settings["gpu_product"] = Setting("gpu_product", only.text, source.at(only.line))
+    pods = item.get("spec", "leaderWorkerTemplate", "size")
+    if pods is not None and pods.text.isdigit() and int(pods.text) > 1:
+        settings["nodes"] = Setting("nodes", int(pods.text), source.at(pods.line))
+    return settings
+
+
+def _affinity(pod: Node) -> Iterator[Node]:
+    required = pod.get("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+    for terms in maps_with(required, "matchExpressions") if required is not None else ():
+        yield from terms.entries["matchExpressions"].items
+
+
+def _named(found: list[FoundDeployment]) -> list[FoundDeployment]:
+    """Names that differ: the second ``chat`` of a file is ``chat-2``."""
+    from dataclasses import replace
+
+    counts: dict[str, int] = {}
+    named = []
+    for item in found:
+        counts[item.name] = counts.get(item.name, 0) + 1
+        number = counts[item.name]
+        named.append(item if number == 1 else replace(item, name=f"{item.name}-{number}"))
+    return named
+
+
+FORM = Kubernetes()

@@ -1,0 +1,156 @@
+"""The vLLM command of one container: argv lists, strings for a shell, and variables from ``env``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kvplan.deployments.argv import Arguments, Word, read_arguments
+from kvplan.deployments.interface import Source
+from kvplan.deployments.shell_commands import ENGINE_WORD, commands_in
+from kvplan.deployments.shell_words import Expansion
+from kvplan.deployments.yaml_tree import Node
+
+_REFERENCE = re.compile(r"\$\$|\$\(([A-Za-z_][\w.-]*)\)")
+_SHELL_REFERENCE = re.compile(r"(?<!\$)\$(?:\{|[A-Za-z_])")
+_SHELLS = {"bash", "sh", "ash", "zsh"}
+
+
+@dataclass(frozen=True, slots=True)
+class PodCommand:
+    """What a container runs."""
+
+    arguments: Arguments
+    line: int
+    environment: dict[str, Word]
+
+
+def command_of(
+    container: Node, source: Source, environment: dict[str, Expansion], *, starts_vllm: bool
+) -> PodCommand | None:
+    """The container's vLLM command: ``command`` and ``args``, or ``args`` alone under vLLM's own image."""
+    given = {name: Word(item.text, item.place) for name, item in environment.items() if item.place and not item.reason}
+    command, args = _nodes(container.get("command")), _nodes(container.get("args"))
+    nodes = [*command, *args]
+    for node in nodes:
+        if ENGINE_WORD.search(node.text) and re.search(r"\s", node.text.strip()):
+            found = commands_in(node.text, source.path, _text_line(node), environment)
+            if found:
+                line = _own_line(source, node, found[0].place.line)
+                return PodCommand(_on_own_lines(found[0].arguments, node, source), line, {**given, **found[0].environment})
+    words = [_word(node, source, environment) for node in nodes]
+    start = _engine_index(words)
+    if start is not None:
+        engine = words[start - 1].text
+        arguments = read_arguments(words[start:], positional_model="api_server" not in engine)
+        return PodCommand(arguments, words[start - 1].place.line, given)
+    if starts_vllm and not command:
+        arguments = read_arguments(words, positional_model=True)
+        return PodCommand(arguments, nodes[0].line if nodes else container.line, given)
+    return None
+
+
+def environment_of(container: Node, roots: list[Node], source: Source) -> dict[str, Expansion]:
+    """Variables of a container: literal values, and those of ConfigMaps in the same file."""
+    found: dict[str, Expansion] = {}
+    for entry in _nodes(container.get("envFrom")):
+        for name, node in _config_map(entry.scalar("configMapRef", "name"), roots).items():
+            found[name] = Expansion(node.text, place=source.at(node.line))
+    for entry in _nodes(container.get("env")):
+        name, value = entry.scalar("name"), entry.get("value")
+        if not name:
+            continue
+        if value is None:
+            reference = entry.get("valueFrom", "configMapKeyRef")
+            data = _config_map(reference.scalar("name"), roots) if reference is not None else {}
+            value = data.get(reference.scalar("key")) if reference is not None else None
+        place = source.at(value.line if value is not None else entry.line)
+        if value is None:
+            found[name] = Expansion(place=place, reason=f"$({name}) comes from outside this file")
+        else:
+            text, reason = _substituted(value.text, found)
+            found[name] = Expansion(text, place=place, reason=reason)
+    return found
+
+
+def _config_map(name: str, roots: list[Node]) -> dict[str, Node]:
+    for root in roots:
+        if name and root.kind == "map" and root.scalar("kind") == "ConfigMap" and root.scalar("metadata", "name") == name:
+            data = root.get("data")
+            return {key: node for key, node in data.entries.items() if node.kind == "scalar"} if data is not None else {}
+    return {}
+
+
+def _nodes(node: Node | None) -> list[Node]:
+    if node is None:
+        return []
+    return node.items[:2000] if node.kind == "list" else [node] if node.kind == "scalar" else []
+
+
+def _word(node: Node, source: Source, environment: dict[str, Expansion]) -> Word:
+    """One argument with ``$(NAME)`` filled in; other dollars stay as they are, for no shell reads them."""
+    text, reason = _substituted(node.text, environment)
+    whole = _REFERENCE.fullmatch(node.text)
+    known = environment.get(whole[1]) if whole and whole[1] else None
+    place = known.place if known is not None and known.place is not None else source.at(node.line)
+    if reason is None and _SHELL_REFERENCE.search(text):
+        reason = f"{text[:40]} is not substituted without a shell"
+    if reason is None and re.search(r"\{\{.*\}\}|\$\{", text):
+        reason = "a placeholder is filled in later"
+    return Word(text, place, reason)
+
+
+def _substituted(text: str, environment: dict[str, Expansion]) -> tuple[str, str | None]:
+    reasons: list[str] = []
+
+    def one(match: re.Match[str]) -> str:
+        if match[1] is None:
+            return "$"
+        known = environment.get(match[1])
+        if known is None or known.reason is not None:
+            reasons.append(known.reason if known and known.reason else f"$({match[1]}) has no value in this file")
+            return match[0]
+        return known.text
+
+    return _REFERENCE.sub(one, text), reasons[0] if reasons else None
+
+
+def _engine_index(words: list[Word]) -> int | None:
+    """Where the flags begin: behind ``vllm serve`` or the module's name."""
+    for index, word in enumerate(words):
+        if word.text.startswith("vllm.entrypoints.") and word.text.endswith("api_server"):
+            return index + 1
+        if word.text == "serve" and index and words[index - 1].text.rsplit("/", 1)[-1] == "vllm":
+            return index + 1
+    return None
+
+
+def _text_line(node: Node) -> int:
+    return node.line + 1 if node.style in ("|", ">") else node.line
+
+
+def _own_line(source: Source, node: Node, line: int) -> int:
+    return line if node.style == "|" else min(line, node.end_line or line)
+
+
+def _on_own_lines(arguments: Arguments, node: Node, source: Source) -> Arguments:
+    """Folded and quoted texts lose their line breaks: look for each value in the lines of the file."""
+    if node.style == "|":
+        return arguments
+    lines = source.text.split("\n")[node.line - 1 : node.end_line]
+    for name, setting in list(arguments.settings.items()):
+        at = next(_lines_with(lines, name, str(setting.value)), None)
+        if at is not None and setting.place.line >= node.line:
+            arguments.settings[name] = type(setting)(name, setting.value, source.at(node.line + at))
+    return arguments
+
+
+def _lines_with(lines: list[str], name: str, value: str) -> Iterator[int]:
+    flag = name.replace("_", "[-_]")
+    for index, line in enumerate(lines):
+        if re.search(rf"--{flag}\b", line):
+            yield index
+    for index, line in enumerate(lines):
+        if value in line:
+            yield index

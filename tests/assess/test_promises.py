@@ -1,0 +1,148 @@
+"""What kvplan promises about strategies, on real models and hosts: who wins where, and what binds the others."""
+
+from __future__ import annotations
+
+import pytest
+
+from kvplan.assess import assess
+from kvplan.deployments.resolve import resolve
+from kvplan.deployments.words import Words
+from kvplan.domain.assessment import Assessment
+
+OFFLOADS = ("offload-reuse", "offload-stream", "offload-retrieve", "offload-cpu-attention")
+
+
+def judged(**words: object) -> Assessment:
+    return assess(resolve(Words(**words)))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("host", ["m3-ultra", "m4-max", "dgx-spark", "jetson-thor", "strix-halo"])
+def test_there_is_nothing_to_offload_to_on_unified_memory(host: str) -> None:
+    answer = judged(model="llama3-8b", host=host, context="8k")
+    for strategy in (*OFFLOADS, "weight-offload"):
+        item = answer.strategy(strategy)
+        assert (item.outcome, item.bound_by) == ("na", "unified")
+        assert "share one pool" in item.reason
+        assert item.budgets == {}
+        assert item.itl_s is None
+
+
+def test_a_mac_shares_one_pool_and_macos_keeps_a_part_of_it() -> None:
+    memory = judged(model="llama3-8b", host="m4-max", context="8k").gpu_memory
+    assert memory.total_bytes == 128 * 2**30
+    assert memory.budget_bytes == pytest.approx(107.5 * 2**30, rel=0.01)  # measured on a 128 GB Mac
+
+
+def test_grace_hopper_has_two_pools_and_can_offload() -> None:
+    answer = judged(model="llama3-8b", host="gh200", context="128k", users=8)
+    assert answer.strategy("offload-retrieve").outcome in ("fits", "tight")
+
+
+@pytest.mark.parametrize(
+    ("host", "engine", "strategy"),
+    [
+        ("rtx4090", "vllm", "kv-nvfp4"),
+        ("h100-server", "vllm", "kv-nvfp4"),
+        ("h100-server", "vllm", "kv-q8_0"),
+        ("a100-server", "sglang", "kv-int4"),
+        ("rtx4090", "llama.cpp", "kv-fp8"),
+        ("m3-ultra", "llama.cpp", "kv-fp8"),
+    ],
+)
+def test_a_format_without_a_kernel_is_a_no(host: str, engine: str, strategy: str) -> None:
+    item = judged(model="llama3-8b", host=host, engine=engine, context="8k").strategy(strategy)
+    assert (item.outcome, item.bound_by) == ("no", "kernel")
+    assert engine in item.reason
+
+
+def test_nvfp4_runs_on_blackwell() -> None:
+    answer = judged(model="llama3-8b", host="b200-server", gpus=1, context="8k")
+    assert answer.strategy("kv-nvfp4").outcome == "fits"
+
+
+def test_weights_that_do_not_fit_are_said_first() -> None:
+    verdict = judged(model="llama3-70b", host="rtx4090").verdict
+    assert (verdict.outcome, verdict.bound_by) == ("no", "hbm")
+    assert verdict.sentence.startswith("NO: the weights alone do not fit: 131.4 GiB of bf16 weights")
+
+
+def test_quantized_kv_wins_on_a_lean_host() -> None:
+    answer = judged(model="llama3-8b", host="h100-lean", context="128k", users=6)
+    assert answer.verdict.strategy == "kv-fp8"
+    assert answer.strategy("hbm").bound_by == "hbm"
+    assert answer.strategy("offload-retrieve").bound_by == "cpu_cores"
+
+
+def test_offload_wins_with_many_cores_and_a_very_long_context() -> None:
+    answer = judged(model="llama3-8b", host="h100-server", gpus=1, context="128k", users=8)
+    assert answer.verdict.strategy == "offload-retrieve"
+    assert answer.strategy("kv-fp8").bound_by == "hbm"
+
+
+def test_both_together_win_where_neither_alone_reaches() -> None:
+    answer = judged(model="llama3-8b", host="h100-server", gpus=1, context="128k", users=90, itl_ms=100)
+    winner = answer.strategy(str(answer.verdict.strategy))
+    quantization, _, placement = winner.id.partition("+")
+    assert placement
+    assert winner.works
+    assert answer.strategy(quantization).outcome == "no"
+    assert answer.strategy(placement).outcome == "no"
+
+
+def test_tenants_starve_a_host_of_48_cores() -> None:
+    alone, crowded = (
+        judged(model="llama3-8b", host="h100-server", gpus=1, cpu_cores=48, context="128k", users=8, tenants=tenants)
+        for tenants in (1, 4)
+    )
+    assert alone.strategy("offload-retrieve").outcome == "fits"
+    starved = crowded.strategy("offload-retrieve")
+    assert (starved.outcome, starved.bound_by) == ("no", "cpu_cores")
+    assert starved.budgets["cpu_cores"].used.best == pytest.approx(4 * 15)  # type: ignore[union-attr]
+    assert starved.budgets["cpu_cores"].limit == 48
+
+
+@pytest.mark.parametrize("context", ["32k", "64k", "128k"])
+@pytest.mark.parametrize("users", [1, 4, 16])
+def test_reuse_never_rescues_a_request_that_does_not_fit(context: str, users: int) -> None:
+    answer = judged(
+        model="llama3-8b", host="rtx4090", context=context, users=users,
+        prefix_hit_fraction=0.9, idle_sessions=4, output_tokens=512,
+    )  # fmt: skip
+    resident, reuse = answer.strategy("hbm"), answer.strategy("offload-reuse")
+    assert reuse.users_max.best <= resident.users_max.best  # type: ignore[union-attr]
+    if resident.outcome == "no":
+        assert reuse.outcome == "no"
+
+
+def test_reuse_shortens_the_first_token_when_prefixes_come_back() -> None:
+    answer = judged(model="llama3-8b", host="h100-server", gpus=1, context="64k", prefix_hit_fraction=0.9)
+    reuse, resident = answer.strategy("offload-reuse").ttft_s, answer.strategy("hbm").ttft_s
+    assert reuse is not None and resident is not None
+    assert reuse.best < 0.35 * resident.best
+
+
+def test_a_context_beyond_the_models_own_is_a_no() -> None:
+    verdict = judged(model="llama3-8b", host="h100-server", context="256k").verdict
+    assert (verdict.outcome, verdict.bound_by) == ("no", "context")
+    assert "131,072" in verdict.sentence
+
+
+def test_heads_that_do_not_divide_are_a_no() -> None:
+    verdict = judged(model="llama3-8b", host="h100-server", gpus=6, tp=6).verdict
+    assert (verdict.outcome, verdict.bound_by) == ("no", "topology")
+
+
+@pytest.mark.parametrize("host", ["h100-server", "rtx4090", "gh200", "m3-ultra"])
+def test_the_parts_of_a_budget_add_up(host: str) -> None:
+    answer = judged(model="llama3-8b", host=host, context="32k", users=2)
+    for item in answer.strategies:
+        for budget in item.budgets.values():
+            if budget.used is not None and budget.limit is not None:
+                assert sum(part.value for part in budget.parts) == pytest.approx(budget.used.best, rel=1e-6)
+
+
+def test_a_missing_input_is_unknown_and_named() -> None:
+    answer = judged(model="llama3-8b", host="b300-server", gpus=1, context="32k")
+    item = answer.strategy("offload-retrieve")
+    assert item.outcome == "unknown"
+    assert "dram" in item.reason or "cpu" in item.reason
