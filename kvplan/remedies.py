@@ -26,7 +26,6 @@ _SERVED_SCHEMES = ("fp8", "awq-int4")
 _GGUF_SCHEMES = ("q8_0", "q6_k", "q5_k_m", "q4_k_m", "q3_k_m")
 _CONTEXT_STEP = 1024
 _MOST_GPUS = 8
-_HOSTS_TRIED = 6
 
 
 def find_remedies(assessment: Assessment, catalog: tuple[str, ...] = (), only: tuple[str, ...] = ()) -> list[Remedy]:
@@ -90,7 +89,7 @@ def _more_gpus(deployment: Deployment, only: tuple[str, ...]) -> Iterator[Remedy
 
 def lighter_schemes(deployment: Deployment) -> list[str]:
     """Weight types with fewer bits than now that this engine reads, the most precise first."""
-    now = SCHEMES[deployment.settings.weights or deployment.model.dtype]
+    now = deployment.weight_scheme
     names = _GGUF_SCHEMES if deployment.engine.name == "llama.cpp" else _SERVED_SCHEMES
     return [name for name in names if SCHEMES[name].linear_bits < now.linear_bits]
 
@@ -197,17 +196,14 @@ def _with_workload(
 
 
 def _other_host(deployment: Deployment, catalog: tuple[str, ...], only: tuple[str, ...]) -> Iterator[Remedy]:
-    """The smallest other host of the catalog that works, by GPU memory in all; those too small are not tried."""
-    scheme = SCHEMES[deployment.settings.weights or deployment.model.dtype]
-    least_gib = 1.05 * to_gib(sum(scheme.bytes_of(deployment.model.weights)))
-    if weights_have_room(deployment):
-        gpu = deployment.host.gpu
-        least_gib = max(least_gib, to_gib(gpu.hbm_bytes.best * deployment.host.gpus if gpu else 0.0))
-    tried = 0
+    """The smallest other host of the catalog that works, by GPU memory in all, in steps of a sixth."""
+    now = deployment.host
+    held_gib = to_gib(now.gpu.hbm_bytes.best * now.gpus) if now.gpu else 0.0
+    least_gib = max(1.05 * to_gib(deployment.stored_weight_bytes), held_gib)
     for pool_gib, name in pool_sizes(catalog):
-        if pool_gib < least_gib or name == deployment.host.name or tried >= _HOSTS_TRIED:
+        if pool_gib < least_gib or name == now.name:
             continue
-        tried += 1
+        least_gib = pool_gib * 7 / 6
         host = load_host(name, catalog)
         changed = deployment._replace(
             host=host,
@@ -220,12 +216,3 @@ def _other_host(deployment: Deployment, catalog: tuple[str, ...], only: tuple[st
         if remedy is not None:
             yield remedy
             return
-
-
-def weights_have_room(deployment: Deployment) -> bool:
-    """Whether the GPUs in use hold the weights, whatever else they must hold."""
-    scheme = SCHEMES[deployment.settings.weights or deployment.model.dtype]
-    gpu = deployment.host.gpu
-    return (
-        gpu is not None and sum(scheme.bytes_of(deployment.model.weights)) < gpu.hbm_bytes.best * deployment.host.gpus
-    )

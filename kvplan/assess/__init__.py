@@ -154,6 +154,17 @@ def _excuse(deployment: Deployment) -> Excuse | None:
 
 
 def _workload_warnings(deployment: Deployment) -> tuple[str, ...]:
+    found = []
     if deployment.model.max_context_tokens is None:
-        return ("the model's own context limit is not known",)
-    return ()
+        found.append("the model's own context limit is not known")
+    if deployment.layout.ep > 1:
+        found.append("--ep: experts are taken to divide over tp x pp GPUs; traffic between experts is not modelled")
+    asked, context = deployment.settings.max_model_len, deployment.workload.context_tokens
+    if asked is not None and asked < context:
+        found.append(
+            f"--max-model-len {asked} is less than the context of {context} tokens: the engine would refuse it"
+        )
+    most = deployment.settings.max_num_seqs
+    if most is not None and deployment.workload.users > most * deployment.layout.dp:
+        found.append(f"--max-num-seqs {most} is less than the users on a replica: the rest wait")
+    return tuple(found)

@@ -9,7 +9,6 @@ from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import NATIVE_16_BIT, KvFormat
 from kvplan.domain.model import KvLayers, Model
-from kvplan.domain.weight_scheme import SCHEMES, WeightScheme
 from kvplan.engines.interface import MemoryPolicy
 from kvplan.errors import CannotJudge
 
@@ -82,20 +81,15 @@ def layer_bytes_per_token(layers: KvLayers, kv_format: KvFormat, layout: Layout,
     return one * share * stage_layers / (layout.dcp if layers.window_tokens is None else 1)
 
 
-def weight_scheme(deployment: Deployment) -> WeightScheme:
-    """How the weights are stored: as asked for, else as the checkpoint has them."""
-    return SCHEMES[deployment.settings.weights or deployment.model.dtype]
-
-
 def weight_bytes(deployment: Deployment) -> Interval:
     """Weight bytes on one GPU.
 
     Elements x bits, over tensor and pipeline parallel GPUs. Engines hold a little more than the file: padding, rope
     tables, absorbed copies (16-bit: 0.5 % median; quantized: up to 4 %). A tower of unknown extent is up to 2 GB.
     """
-    scheme = weight_scheme(deployment)
+    scheme = deployment.weight_scheme
     gpus = deployment.layout.tp * deployment.layout.pp
-    best = sum(scheme.bytes_of(deployment.model.weights)) / gpus
+    best = deployment.stored_weight_bytes / gpus
     high = best * (1.01 if scheme.linear_bits >= 16 else 1.03)
     if deployment.model.tower_elements_unknown:
         high += 2e9
@@ -105,7 +99,7 @@ def weight_bytes(deployment: Deployment) -> Interval:
 def model_work(deployment: Deployment, stored: float) -> ModelWork:
     """The model's share on one GPU, when its weights take ``stored`` bytes there."""
     model, layout = deployment.model, deployment.layout
-    scheme = weight_scheme(deployment)
+    scheme = deployment.weight_scheme
     gpus = layout.tp * layout.pp
     dense, experts = scheme.bytes_of(model.weights)
     scale = stored * gpus / (dense + experts)
@@ -145,7 +139,7 @@ def attention_flops_per_pair(model: Model, growing: list[KvLayers]) -> tuple[flo
 def gpu_rates(gpu: Gpu, deployment: Deployment, end: int) -> GpuRates:
     """What one GPU reaches at one end: 0 optimistic, 1 best, 2 pessimistic."""
     host = deployment.host
-    native = weight_scheme(deployment).name in ("fp8", "nvfp4") and gpu.kernel_class in _FP8_NATIVE
+    native = deployment.weight_scheme.name in ("fp8", "nvfp4") and gpu.kernel_class in _FP8_NATIVE
     gain = FP8_PREFILL_GAIN[2 - end] if native else 1.0
     rate = gpu.hbm_bytes_per_s or UNLIMITED
     flops = gpu.flops or UNLIMITED
@@ -199,6 +193,7 @@ def limits(deployment: Deployment, policy: MemoryPolicy, end: int) -> Limits:
         other_cores=neighbours.cpu_cores,
         other_link_bytes_per_s=neighbours.link_bytes_per_s,
         tenants=float(neighbours.tenants),
+        offloaded_weight_bytes=deployment.settings.cpu_offload_bytes or 0.0,
     )
 
 
@@ -214,6 +209,7 @@ def traffic(deployment: Deployment) -> Traffic:
         shared_prefix_tokens=float(workload.shared_prefix_tokens),
         idle_sessions=float(workload.idle_sessions),
         reload_fixed_s=RELOAD_FIXED_S,
+        reuse_pool_bytes=deployment.settings.kv_offloading_bytes or 0.0,
     )
 
 

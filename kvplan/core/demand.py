@@ -25,10 +25,14 @@ def request_link_bytes_per_s(plan: Plan, context_tokens: float, sequences: float
 
 
 def reuse_dram_bytes(plan: Plan, context_tokens: float) -> float:
-    """Host memory of idle sessions and of the shared prefix, one GPU's part; every rank keeps its own KV."""
+    """Host memory of idle sessions and of the shared prefix; every rank keeps its own KV.
+
+    At least the pool that the engine is told to reserve: it is pinned at start-up, used or not.
+    """
     sessions = plan.traffic.idle_sessions * growing_bytes(plan.kv, context_tokens)
     shared = growing_bytes(plan.kv, min(plan.traffic.shared_prefix_tokens, context_tokens))
-    return plan.charges.reuse * (sessions + shared)
+    held = (sessions + shared) * plan.traffic.gpus / plan.traffic.replicas
+    return plan.charges.reuse * max(held, plan.traffic.reuse_pool_bytes)
 
 
 def dram_kv_bytes(plan: Plan, placed: Placement, users: float) -> float:
@@ -54,7 +58,7 @@ def demand(plan: Plan, placed: Placement, step: Step, context_tokens: float, use
         overhead_bytes(plan),
         dram_kv_bytes(plan, placed, users) * limits.tenants,
         placed.weights_spilled_bytes * traffic.gpus * limits.tenants,
-        reuse_dram_bytes(plan, context_tokens) * traffic.gpus / traffic.replicas * limits.tenants,
+        reuse_dram_bytes(plan, context_tokens) * limits.tenants,
         limits.engine_dram_bytes * limits.tenants,
         limits.other_dram_bytes,
         copies * traffic.gpus,

@@ -41,7 +41,8 @@ def place(plan: Plan, context_tokens: float, users: float) -> Placement:
     kv = resident_kv_bytes(plan, context_tokens, sequences)
     growing = growing_bytes(plan.kv, context_tokens)
     excess = max(overhead_bytes(plan) + plan.model.weight_bytes + kv - plan.limits.hbm_bytes, 0.0)
-    weights_spilled = min(excess, plan.model.weight_bytes) * plan.charges.spills_weights
+    moved = max(excess, plan.limits.offloaded_weight_bytes)
+    weights_spilled = min(moved, plan.model.weight_bytes) * plan.charges.spills_weights
     excess -= weights_spilled
     spillable = min(sequences * growing * plan.charges.resident_fraction, kv)
     kv_spilled = 0.0

@@ -136,6 +136,8 @@ class Limits(NamedTuple):
     other_cores: float
     other_link_bytes_per_s: float
     tenants: float
+    offloaded_weight_bytes: float
+    """Weights of each GPU that the engine is told to keep in host memory, whatever room there is."""
 
 
 class Traffic(NamedTuple):
@@ -152,6 +154,8 @@ class Traffic(NamedTuple):
     shared_prefix_tokens: float
     idle_sessions: float
     reload_fixed_s: float
+    reuse_pool_bytes: float
+    """Host memory that the engine is told to reserve for idle KV, all ranks together."""
 
 
 class Plan(NamedTuple):

@@ -13,7 +13,7 @@ def natural_layout(model: Model, gpus: int) -> Layout:
     """
     allowed = [tp for tp in range(1, gpus + 1) if gpus % tp == 0 and heads_divide(model, tp)]
     tp = max(allowed, default=1)
-    return Layout(tp=tp, dp=gpus // tp)
+    return Layout(tp=tp, dp=max(1, gpus // tp))
 
 
 def heads_divide(model: Model, tp: int) -> bool:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from kvplan.domain.host import Host
 from kvplan.domain.model import Model
+from kvplan.domain.weight_scheme import SCHEMES, WeightScheme
 from kvplan.domain.workload import Neighbours, Objectives, Workload
 
 
@@ -60,3 +61,13 @@ class Deployment(NamedTuple):
     workload: Workload
     objectives: Objectives = Objectives()
     neighbours: Neighbours = Neighbours()
+
+    @property
+    def weight_scheme(self) -> WeightScheme:
+        """How the weights are stored: as asked for, else as the checkpoint has them."""
+        return SCHEMES[self.settings.weights or self.model.dtype]
+
+    @property
+    def stored_weight_bytes(self) -> float:
+        """All weights of one replica, as the scheme stores them."""
+        return sum(self.weight_scheme.bytes_of(self.model.weights))

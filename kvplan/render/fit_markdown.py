@@ -11,7 +11,7 @@ from kvplan.render.fit_columns import choices, worth_showing
 from kvplan.render.fit_header import engine_in_short, header, host_words, load_words, model_words
 from kvplan.render.fit_hosts import cell, host_sentence, matrix_sentence, row_names
 from kvplan.render.fit_rows import screenful
-from kvplan.render.fit_words import NOTHING_FITS, Note, notes_after, notes_before, run_it, what_fits
+from kvplan.render.fit_words import NOTHING_FITS, Note, notes_before, run_it, warnings, what_fits
 from kvplan.results.fit import FitMatrix, FitResult
 
 _SPECIAL = re.compile(r"([\\`*|\[\]]|<(?=[A-Za-z/!?]))")
@@ -47,7 +47,7 @@ def _one(answer: FitResult) -> list[str]:
         table(titles, rows, [column.right for column in columns]) if rows else "",
         _list(notes_before(answer, screen)),
         *_what_to_do(answer),
-        _list(notes_after(assessment)),
+        _list(warnings(assessment)),
         f"Not modelled: {escaped('; '.join(assessment.not_modelled))}.",
     ]
 

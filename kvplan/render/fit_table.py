@@ -12,7 +12,7 @@ from kvplan.render.fit_columns import choices, worth_showing
 from kvplan.render.fit_header import header
 from kvplan.render.fit_matrix import render_matrix
 from kvplan.render.fit_rows import Screenful, screenful
-from kvplan.render.fit_words import NOTHING_FITS, Note, notes_after, notes_before, run_it, what_fits
+from kvplan.render.fit_words import NOTHING_FITS, Note, notes_before, run_it, warnings, what_fits
 from kvplan.render.screen import Column, Page, natural_columns
 from kvplan.results.fit import FitMatrix, FitResult
 
@@ -68,7 +68,7 @@ def _what_to_do(page: Page, answer: FitResult) -> None:
     if command is not None:
         page.gap()
         page.command(command.label, command.text)
-    notes = notes_after(answer.assessment)
+    notes = warnings(answer.assessment)
     if notes:
         page.gap()
         _notes(page, notes)
@@ -78,5 +78,4 @@ def _end(page: Page, assessment: Assessment, screen: Screenful) -> None:
     name = screen.winner.id if screen.winner else "hbm"
     page.gap()
     page.faint(f"Not modelled: {'; '.join(assessment.not_modelled)}.", 2)
-    json = f"--format json ({humans.more(screen.more)}every figure and its source)"
-    page.faint(f"More: kvplan explain {name}  |  {json}", 2)
+    page.faint(f"More: kvplan explain {name}  |  {humans.more(screen.more)}all sources: --format json", 2)

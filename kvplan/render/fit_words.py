@@ -230,12 +230,12 @@ def run_it(assessment: Assessment) -> Command | None:
 
 
 def notes_before(answer: FitResult, screen: Screenful) -> list[Note]:
-    """Under the table: why tight, why not another one, what has no row, what would be exact."""
+    """Under the table: why tight, what about the winner, why not another one, what has no row, what would be exact."""
     assessment = answer.assessment
     if assessment.verdict.bound_by in ("context", "topology"):
         return []
     exact = exact_instead(answer.remedies) if assessment.verdict.strategy is not None else []
-    return [*why_tight(assessment), *questions(assessment, len(screen.rows)), *exact, *left_out(assessment, screen)]
+    return [*why_tight(assessment), *_about(screen.winner), *questions(assessment, len(screen.rows)), *exact, *left_out(assessment, screen)]
 
 
 def what_fits(answer: FitResult) -> list[tuple[str, str]] | None:
@@ -245,8 +245,11 @@ def what_fits(answer: FitResult) -> list[tuple[str, str]] | None:
     return remedy_lines(answer.remedies)
 
 
-def notes_after(assessment: Assessment) -> list[Note]:
-    """What to know about the winner, and what the reading of the input has warned of."""
-    winner = next((item for item in assessment.strategies if item.id == assessment.verdict.strategy), None)
-    notes = [Note(f"About {winner.id}:", f"{'; '.join(winner.notes)}.")] if winner and winner.notes else []
-    return [*notes, *(Note("Warning:", f"{humans.clean(text)}.") for text in assessment.warnings)]
+def _about(winner: StrategyAssessment | None) -> list[Note]:
+    """What to know about the winner before believing in it."""
+    return [Note(f"About {winner.id}:", f"{'; '.join(winner.notes)}.")] if winner and winner.notes else []
+
+
+def warnings(assessment: Assessment) -> list[Note]:
+    """What reading the input has warned of."""
+    return [Note("Warning:", f"{humans.clean(text)}.") for text in assessment.warnings]

@@ -45,8 +45,15 @@ class OffloadRetrieve:
     )
     inputs = (
         Input("hit fraction of the HBM cache", _HIT, "", "RetroInfer: 0.79 to 0.94 by task"),
-        Input("synchronization for each layer", _SYNC_S, "s", "RetroInfer: copy kernel 0.1 ms a layer; LRU update hidden"),
-        Input("link rate of gathered blocks", _LINK_RATE, "of large copies", "RetroInfer 120k row needs 14 GB/s or more on PCIe 4"),
+        Input(
+            "synchronization for each layer", _SYNC_S, "s", "RetroInfer: copy kernel 0.1 ms a layer; LRU update hidden"
+        ),
+        Input(
+            "link rate of gathered blocks",
+            _LINK_RATE,
+            "of large copies",
+            "RetroInfer 120k row needs 14 GB/s or more on PCIe 4",
+        ),
         Input("steady zone", _STEADY_TOKENS, "tokens", "RetroInfer: 4 sinks + 64 recent, up to 1024 more"),
     )
     evidence = (

@@ -47,8 +47,9 @@ class OffloadReuse:
 
     def flags(self, situation: Situation, placed: Placement) -> tuple[str, ...] | None:
         deployment = situation.deployment
-        stored = placed.growing_bytes * max(deployment.workload.idle_sessions, deployment.workload.users)
-        total_gib = max(1, math.ceil(stored * deployment.layout.tp * deployment.layout.pp / GIB))
+        kept = placed.growing_bytes * max(deployment.workload.idle_sessions, deployment.workload.users)
+        held = deployment.settings.kv_offloading_bytes or kept * deployment.layout.tp * deployment.layout.pp
+        total_gib = max(1, math.ceil(held / GIB))
         if deployment.engine.name == "vllm":
             return (f"--kv-offloading-size {total_gib}",)
         if deployment.engine.name == "sglang":

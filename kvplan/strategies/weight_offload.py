@@ -52,24 +52,13 @@ class WeightOffload:
             return (f"--cpu-offload-gb {math.ceil(placed.weights_spilled_bytes / GB)}",)
         if deployment.engine.name == "llama.cpp":
             layers = deployment.model.layers
-            stored = sum(situation_weight_bytes(situation)) or 1.0
+            stored = deployment.stored_weight_bytes / (deployment.layout.tp * deployment.layout.pp)
             kept = math.floor(layers * max(0.0, 1.0 - placed.weights_spilled_bytes / stored))
             return (f"-ngl {kept}",)
         return None
 
     def notes(self, situation: Situation) -> tuple[str, ...]:
         return ()
-
-
-def situation_weight_bytes(situation: Situation) -> tuple[float, float]:
-    """(dense, routed-expert) weight bytes of one GPU, as the scheme in use stores them."""
-    from kvplan.domain.weight_scheme import SCHEMES
-
-    deployment = situation.deployment
-    scheme = SCHEMES[deployment.settings.weights or deployment.model.dtype]
-    dense, experts = scheme.bytes_of(deployment.model.weights)
-    gpus = deployment.layout.tp * deployment.layout.pp
-    return dense / gpus, experts / gpus
 
 
 STRATEGIES = (WeightOffload(),)

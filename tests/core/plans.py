@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from kvplan.core.shapes import (
     Charges,
     GpuRates,
@@ -17,7 +19,13 @@ from kvplan.core.shapes import (
 NO_GROWTH = KvGrowth(0.0, 0.0, 0.0, 1.0, 0.0)
 EVERYTHING = 1e30
 
-RESIDENT = Charges(*[0.0] * len(Charges._fields))._replace(
+
+def zeros(kind: Any) -> Any:
+    """A record with every field 0, those of tomorrow included."""
+    return kind(*[0.0] * len(kind._fields))
+
+
+RESIDENT: Charges = zeros(Charges)._replace(
     resident_fraction=1.0, read_fraction=1.0, link_rate_fraction=1.0, prefill_factor=1.0, kv_rate_fraction=1.0
 )
 
@@ -37,12 +45,14 @@ def plan(kv: KvGrowths, **fields: float) -> Plan:
     """A dense model on one GPU of an endless host; ``fields`` are set in whichever record has them."""
     records = {
         "kv": kv,
-        "model": ModelWork(4.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0),
+        "model": zeros(ModelWork)._replace(layers=4.0, weight_bytes=1.0, dense_read_bytes=1.0, stages=1.0),
         "charges": RESIDENT,
-        "gpu": GpuRates(EVERYTHING, EVERYTHING, EVERYTHING, EVERYTHING, 0.0, 0.0, EVERYTHING, 0.0),
-        "host": HostRates(EVERYTHING, EVERYTHING, EVERYTHING, EVERYTHING, 1.0),
-        "limits": Limits(EVERYTHING, EVERYTHING, EVERYTHING, *[0.0] * 9, 1.0),
-        "traffic": Traffic(1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+        "gpu": GpuRates(*[EVERYTHING] * len(GpuRates._fields))._replace(
+            step_overhead_s=0.0, all_reduce_s=0.0, peer_over_link=0.0
+        ),
+        "host": HostRates(*[EVERYTHING] * len(HostRates._fields))._replace(cpu_dram_fraction=1.0),
+        "limits": zeros(Limits)._replace(hbm_bytes=EVERYTHING, dram_bytes=EVERYTHING, itl_s=EVERYTHING, tenants=1.0),
+        "traffic": zeros(Traffic)._replace(gpus=1.0, replicas=1.0, prompt_fraction=1.0),
     }
     for name, value in fields.items():
         owners = [key for key, record in records.items() if name in getattr(record, "_fields", ())]

@@ -45,9 +45,9 @@ def layer_kinds(draw: st.DrawFn) -> list[tuple[int, naive.Layer]]:
 
 def model_of(kinds: list[tuple[int, naive.Layer]]) -> Model:
     kv = tuple(
-        KvLayers("any", count, layer.heads, layer.key_elements, layer.value_elements, layer.window_tokens, layer.one_latent)
-        for count, layer in kinds
-    )  # fmt: skip
+        KvLayers("any", count, item.heads, item.key_elements, item.value_elements, item.window_tokens, item.one_latent)
+        for count, item in kinds
+    )
     layers = sum(count for count, _ in kinds)
     return Model("tiny", "tiny", layers, 8, 4, 4, 8, 16, None, "bf16", kv, WeightElements(1, 1, 1, 0, 1), "a test")
 

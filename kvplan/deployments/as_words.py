@@ -1,0 +1,112 @@
+"""A found deployment -> the words of ``kvplan fit``, with its values read as the engine reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kvplan.deployments.found import Complaint, FoundDeployment, Setting, Value
+from kvplan.deployments.words import Words
+from kvplan.errors import InputError
+from kvplan.units import parse_tokens, parse_vllm_tokens, shorten
+
+_COUNTS = {"gpus", "tp", "pp", "dp", "ep", "dcp", "max_num_seqs", "block_size", "users", "idle_sessions", "tenants",
+           "numa_nodes", "dp_local", "nodes", "num_gpu_blocks_override"}  # fmt: skip
+_NUMBERS = {"cpu_cores", "dram_gib", "dram_gb_per_s", "hbm_gib", "display_reserve_gib", "prefix_hit_fraction",
+            "gpu_memory_utilization", "mem_fraction_static", "kv_offloading_size", "cpu_offload_gb", "itl_ms",
+            "ttft_ms", "margin", "other_link_gb_per_s", "other_cpu_cores", "other_dram_gib", "swap_space",
+            "lmcache_gib_per_rank", "offload_bytes", "offload_bytes_per_rank"}  # fmt: skip
+_ENGINE_TOKENS = {"max_model_len", "max_num_batched_tokens", "kv_cache_memory_bytes"}
+_TOKENS = {"context", "prompt_tokens", "output_tokens", "shared_prefix_tokens"}
+_SWITCHES = {"enforce_eager", "enable_expert_parallel", "disable_hybrid_kv_cache_manager", "enable_lora"}
+_QUANTIZATIONS = {
+    "fp8": "fp8", "awq": "awq-int4", "awq_marlin": "awq-int4", "gptq": "gptq-int4", "gptq_marlin": "gptq-int4",
+    "bitsandbytes": "bnb-nf4", "modelopt_fp4": "nvfp4", "nvfp4": "nvfp4", "mxfp4": "mxfp4", "modelopt": "fp8",
+    "fbgemm_fp8": "fp8", "int8": "int8",
+}  # fmt: skip
+"""vLLM's ``--quantization`` -> the weight scheme that it leads to from a 16-bit checkpoint."""
+AUTO_LENGTHS = {"-1", "auto"}
+"""``--max-model-len``: the largest that fits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Translated:
+    """The words, every value by name, and what could not be read."""
+
+    words: Words
+    values: dict[str, Value]
+    complaints: tuple[Complaint, ...]
+
+    def number(self, name: str) -> float | None:
+        """A numeric value, or None."""
+        value = self.values.get(name)
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+    def is_on(self, name: str) -> bool:
+        """Whether a switch is on."""
+        return bool(self.values.get(name))
+
+
+def translate(found: FoundDeployment) -> Translated:
+    """Typed values of a file's settings. A value of the wrong type is left out and complained of."""
+    values: dict[str, Value] = {}
+    complaints: list[Complaint] = []
+    for name, setting in found.settings.items():
+        try:
+            values[name] = _value(setting)
+        except (InputError, ValueError, OverflowError) as error:
+            text = error.message if isinstance(error, InputError) else f"{_spelled(name)} can't be {setting.value!r}"
+            complaints.append(Complaint(shorten(text, 160), setting.place, stops=True))
+    return Translated(_words(found, values), values, tuple(complaints))
+
+
+def weights_of(quantization: str) -> str | None:
+    """The weight scheme that ``--quantization`` stands for, where kvplan knows it."""
+    return _QUANTIZATIONS.get(quantization.lower())
+
+
+def _value(setting: Setting) -> Value:
+    name, value = setting.name, setting.value
+    if isinstance(value, bool):
+        if name in _COUNTS | _NUMBERS | _ENGINE_TOKENS | _TOKENS:
+            raise InputError(f"{_spelled(name)} must be a number (it is {str(value).lower()})")
+        return value
+    if name in _COUNTS:
+        return _count(name, value)
+    if name in _NUMBERS:
+        return float(str(value))
+    if name in _ENGINE_TOKENS:
+        return str(value) if str(value).lower() in AUTO_LENGTHS else parse_vllm_tokens(str(value), what=_spelled(name))
+    if name in _TOKENS:
+        return parse_tokens(str(value), what=name)
+    if name in _SWITCHES:
+        raise InputError(f"{_spelled(name)} must be true or false (it is {value!r})")
+    return value if isinstance(value, tuple) else str(value)
+
+
+def _count(name: str, value: Value) -> int:
+    number = float(str(value))
+    if number != int(number) or not 0 <= number < 2**53:
+        raise InputError(f"{_spelled(name)} must be a whole number (it is {value!r})")
+    return int(number)
+
+
+def _spelled(name: str) -> str:
+    long = {"tp": "tensor_parallel_size", "pp": "pipeline_parallel_size", "dp": "data_parallel_size"}
+    return "--" + long.get(name, name).replace("_", "-")
+
+
+def _words(found: FoundDeployment, values: dict[str, Value]) -> Words:
+    """The values that ``fit`` has a word for. vLLM's own defaults: one rank of each kind unless told."""
+    known = set(Words.__dataclass_fields__) - {"catalog", "strategies", "ep"}
+    given = {name: value for name, value in values.items() if name in known}
+    if given.get("max_model_len") in AUTO_LENGTHS:
+        del given["max_model_len"]
+    strategy = values.get("strategy", ())
+    given["strategies"] = strategy if isinstance(strategy, tuple) else (str(strategy),)
+    if found.engine:
+        given.setdefault("engine", found.engine)
+        for name in ("tp", "pp", "dp"):
+            given.setdefault(name, 1)
+    if "dp_local" in values:
+        given["dp"] = values["dp_local"]
+    return Words(**given)  # type: ignore[arg-type]
