@@ -212,7 +212,8 @@ def _other_host(deployment: Deployment, catalog: tuple[str, ...], only: tuple[st
             engine=choose_engine(None, host),
             settings=deployment.settings._replace(kv_cache_dtype=None),
         )
-        remedy = judge_again(changed, f"--host {name}", only)
+        all_gpus = f" --gpus {host.gpus}" if deployment.layout.gpus < deployment.gpus_installed else ""
+        remedy = judge_again(changed, f"--host {name}{all_gpus}", only)
         if remedy is not None:
             yield remedy
             return
