@@ -164,7 +164,4 @@ def _workload_warnings(deployment: Deployment) -> tuple[str, ...]:
         found.append(
             f"--max-model-len {asked} is less than the context of {context} tokens: the engine would refuse it"
         )
-    most = deployment.settings.max_num_seqs
-    if most is not None and deployment.workload.users > most * deployment.layout.dp:
-        found.append(f"--max-num-seqs {most} is less than the users on a replica: the rest wait")
     return tuple(found)

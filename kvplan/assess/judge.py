@@ -15,6 +15,7 @@ from kvplan.core.shapes import Loads, Plan
 from kvplan.core.verdicts import FULL, heaviest, loads, longest_context, most_users, outcome
 from kvplan.domain.assessment import OUTCOMES, RESOURCES, AccuracyLoss, StrategyAssessment
 from kvplan.domain.deployment import Deployment
+from kvplan.domain.host import Host
 from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import KvFormat
 from kvplan.engines import find_engine
@@ -116,8 +117,7 @@ def find_excuse(frame: Frame, strategy: Strategy) -> Excuse | None:
     deployment = frame.deployment
     host = deployment.host
     if strategy.second_pool and host.unified_memory:
-        pool = "CPU and GPU share one pool of memory here, so there is no second pool to offload to"
-        return Excuse("na", "unified", pool)
+        return Excuse("na", "unified", _one_pool(host))
     if strategy.kv_suffix is not None:
         kernel = frame.situation.kernels.get(strategy.kv_suffix)
         gpu = host.gpu.name if host.gpu else "a CPU"
@@ -130,6 +130,12 @@ def find_excuse(frame: Frame, strategy: Strategy) -> Excuse | None:
     if missing:
         return Excuse("unknown", missing[0], f"not known for {host.name}: {', '.join(missing)}")
     return None
+
+
+def _one_pool(host: Host) -> str:
+    if host.gpu is not None and host.gpu.kernel_class == "cpu":
+        return "there is no GPU here: everything is in host memory already"
+    return "CPU and GPU share one pool of memory here, so there is no second pool to offload to"
 
 
 def _missing_inputs(deployment: Deployment, strategy: Strategy) -> list[str]:

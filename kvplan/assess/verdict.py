@@ -126,9 +126,9 @@ def _offload_price(items: Iterable[StrategyAssessment]) -> str:
 def weights_sentence(deployment: Deployment, items: Iterable[StrategyAssessment]) -> str:
     """Said first where weights alone do not fit: no KV strategy can help then."""
     for item in items:
-        if item.id != "hbm" or "hbm" not in item.budgets:
+        budget = item.budgets.get("hbm")
+        if budget is None:
             continue
-        budget = item.budgets["hbm"]
         weights = sum(part.value for part in budget.parts if part.name == "weights")
         if budget.limit is not None and weights > budget.limit:
             scheme = deployment.settings.weights or deployment.model.dtype

@@ -66,7 +66,7 @@ class Vllm:
             ),
             engine_cores=2.0 + workers,
             engine_cores_source="vLLM docs, CPU resources: API server + engine core + one worker for each GPU",
-            warnings=_warnings(deployment),
+            warnings=(*_warnings(deployment), *_queueing(deployment, int(max_sequences))),
         )
 
     def kv_kernels(self, gpu: Gpu) -> dict[str, KvKernel]:
@@ -185,6 +185,14 @@ def _warnings(deployment: Deployment) -> tuple[str, ...]:
     if deployment.model.weights.towers or deployment.model.tower_elements_unknown:
         found.append("not calibrated: a vision tower's encoder cache and activations are not modelled")
     return tuple(found)
+
+
+def _queueing(deployment: Deployment, max_sequences: int) -> tuple[str, ...]:
+    """vLLM decodes at most max_num_seqs sequences at once, whatever room the pool has."""
+    on_replica = -(-deployment.workload.users // deployment.layout.dp)
+    if on_replica <= max_sequences:
+        return ()
+    return (f"max_num_seqs is {max_sequences}: of {on_replica} users on a replica the rest wait, see --max-num-seqs",)
 
 
 ENGINE = Vllm()

@@ -31,6 +31,8 @@ def render_matrix(answer: FitMatrix) -> str:
     page.gap()
     for fit in answer.fits:
         page.labelled(f"{host_name(fit.assessment)}:", host_sentence(fit))
+    for text in dict.fromkeys(text for one in assessments for text in one.warnings):
+        page.labelled("Warning:", f"{text}.")
     page.gap()
     _end(page, assessments, names)
     return page.text()
@@ -63,4 +65,4 @@ def _end(page: Page, assessments: Sequence[Assessment], names: Sequence[str]) ->
     known = {item.id for one in assessments for item in one.strategies}
     more = humans.more(len(known) - len(names))
     page.faint(f"Not modelled: {'; '.join(assessments[0].not_modelled)}.", 2)
-    page.faint(f"More: each --host alone has the reasons  |  --format json ({more}every figure and its source)", 2)
+    page.faint(f"More: one --host at a time has the reasons  |  {more}all sources: --format json", 2)

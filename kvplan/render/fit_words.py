@@ -234,8 +234,9 @@ def notes_before(answer: FitResult, screen: Screenful) -> list[Note]:
     assessment = answer.assessment
     if assessment.verdict.bound_by in ("context", "topology"):
         return []
-    exact = exact_instead(answer.remedies) if assessment.verdict.strategy is not None else []
-    return [*why_tight(assessment), *_about(screen.winner), *questions(assessment, len(screen.rows)), *exact, *left_out(assessment, screen)]
+    exact = exact_instead(answer.remedies) if screen.winner is not None else []
+    first = [*why_tight(assessment), *_about(screen.winner)]
+    return [*first, *questions(assessment, len(screen.rows)), *exact, *left_out(assessment, screen)]
 
 
 def what_fits(answer: FitResult) -> list[tuple[str, str]] | None:

@@ -1,0 +1,116 @@
+"""The commands as Python functions: keyword arguments have the names of the flags, with underscores.
+
+What a flag takes as text may be given as a number (``context=131072`` or ``"128k"``), what repeats as a list
+(``strategy=["hbm", "kv-fp8"]``). Slips raise the same errors as on the command line.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+from kvplan.deployments.words import Words
+from kvplan.errors import InputError, did_you_mean
+from kvplan.results import fit as fits
+from kvplan.units import shorten
+
+if TYPE_CHECKING:
+    from kvplan.results.kv import KvResult
+    from kvplan.results.sweep import SweepResult
+
+Name = str | os.PathLike[str]
+"""A catalog name, or a path."""
+
+_LISTS = {"catalog": "catalog", "strategy": "strategies"}
+"""Keyword -> field of Words, for what may be one or several."""
+
+
+@overload
+def fit(*, model: Name, host: Name, **words: Any) -> fits.FitResult: ...
+@overload
+def fit(*, model: Name, host: Sequence[Name], **words: Any) -> fits.FitMatrix: ...
+def fit(*, model: Name, host: Name | Sequence[Name], **words: Any) -> fits.FitResult | fits.FitMatrix:
+    """Which KV strategy fits this model on this host for this workload; several hosts give a matrix."""
+    if isinstance(host, (str, os.PathLike)):
+        return fits.fit(words_from(model=model, host=host, **words))
+    if not host:
+        raise InputError("no host was named", help="host='rtx4090', or a list of hosts")
+    return fits.FitMatrix(tuple(fits.fit(words_from(model=model, host=one, **words)) for one in host))
+
+
+def kv(*, model: Name, pool_gib: float | None = None, pool_bytes: int | None = None, **words: Any) -> KvResult:
+    """What the model's KV cache is made of, and what a pool holds."""
+    from kvplan.results.kv import kv as answer
+
+    if pool_gib is not None:
+        pool_gib = _converted("pool_gib", "float", pool_gib)
+    if pool_bytes is not None:
+        pool_bytes = _converted("pool_bytes", "int", pool_bytes)
+    return answer(words_from(model=model, **words), pool_gib=pool_gib, pool_bytes=pool_bytes)
+
+
+def sweep(
+    *, model: Name, host: Name, context: str | int | None = None, users: str | int | None = None,
+    notify: Callable[[str], None] | None = None, **words: Any,
+) -> SweepResult:  # fmt: skip
+    """Which strategy wins at every context and number of users: ranges such as ``"4k:128k"`` and ``"1:64"``."""
+    from kvplan.results.sweep import sweep as answer
+
+    ranges = [None if value is None else str(value) for value in (context, users)]
+    return answer(words_from(model=model, host=host, **words), ranges[0], ranges[1], notify)
+
+
+def words_from(**given: Any) -> Words:
+    """Keyword arguments as Words. InputError for a keyword that is none, and for a value of the wrong type."""
+    fields = {name: str(getattr(kind, "__forward_arg__", kind)) for name, kind in Words.__annotations__.items()}
+    known = [name for name in fields if name != "strategies"] + ["strategy"]
+    filled: dict[str, Any] = {}
+    for name, value in given.items():
+        if name not in known:
+            guesses = did_you_mean(name, known)
+            advice = f"did you mean {' or '.join(guesses)}?" if guesses else None
+            raise InputError(f"no keyword argument named {shorten(name)!r}", help=advice)
+        if name in _LISTS:
+            filled[_LISTS[name]] = _names(name, value)
+        elif value is not None:
+            filled[name] = _converted(name, fields[name], value)
+    return Words(**filled)
+
+
+def _names(name: str, value: Any) -> tuple[str, ...]:
+    """One name or several."""
+    several = value if isinstance(value, (list, tuple)) else () if value is None else (value,)
+    return tuple(_text(name, item) for item in several)
+
+
+def _converted(name: str, kinds: str, value: Any) -> Any:
+    """The value as the field's type. A flag that takes text takes a number too, a whole number is no switch."""
+    if isinstance(value, bool):
+        if "bool" in kinds:
+            return value
+    elif "str" in kinds and isinstance(value, (str, os.PathLike)):
+        return _text(name, value)
+    elif "int" in kinds or "float" in kinds:
+        number = _number(value, whole="float" not in kinds)
+        if number is not None:
+            return number
+    words = {"bool": "True or False", "int": "a whole number", "float": "a number", "str": "text"}
+    wanted = next(word for kind, word in words.items() if kind in kinds)
+    raise InputError(f"{name} must be {wanted} (it is {shorten(repr(value))})")
+
+
+def _number(value: Any, *, whole: bool) -> int | float | None:
+    """A number of any library as Python's own; None where it is none."""
+    try:
+        if whole:
+            return int(value.__index__())
+        return None if isinstance(value, str) else float(value)
+    except (AttributeError, TypeError, ValueError, OverflowError):
+        return None
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, (str, os.PathLike)):
+        raise InputError(f"{name} must be text (it is {shorten(repr(value))})")
+    return str(os.fspath(value))
