@@ -57,8 +57,10 @@ class UnknownName(InputError):
         """``kind`` is what was looked for ("model"); ``listing`` the command that lists what there is."""
         quoted = "".join(character if character.isprintable() else "?" for character in name)[:60]
         guesses = did_you_mean(quoted, known)
-        parts = [f"did you mean {' or '.join(guesses)}?" if guesses else "", f"({listing})" if listing else ""]
-        return cls(f"no {kind} named {quoted!r}", help=" ".join(part for part in parts if part) or None)
+        advice = f"did you mean {' or '.join(guesses)}?" if guesses else ""
+        if listing:
+            advice = f"{advice} ({listing})" if advice else listing
+        return cls(f"no {kind} named {quoted!r}", help=advice or None)
 
 
 class CannotJudge(KvplanError):

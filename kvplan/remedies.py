@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from kvplan.assess import assess
 from kvplan.assess.quick import best_that_works
-from kvplan.assess.verdict import closest, weights_fit
+from kvplan.assess.verdict import closest, places_all, weights_fit
 from kvplan.catalog.hardware import load_host, pool_sizes
 from kvplan.deployments.layout import natural_layout
 from kvplan.domain.assessment import Assessment, StrategyAssessment
@@ -26,6 +26,8 @@ _SERVED_SCHEMES = ("fp8", "awq-int4")
 _GGUF_SCHEMES = ("q8_0", "q6_k", "q5_k_m", "q4_k_m", "q3_k_m")
 _CONTEXT_STEP = 1024
 _MOST_GPUS = 8
+_NEARLY = 0.8
+"""What keeps so much of the best answer is as good, if it is simpler."""
 
 
 def find_remedies(assessment: Assessment, catalog: tuple[str, ...] = (), only: tuple[str, ...] = ()) -> list[Remedy]:
@@ -131,7 +133,7 @@ def _offloaded_weights(assessment: Assessment, only: tuple[str, ...]) -> Iterato
     for scheme in (None, *lighter_schemes(deployment)):
         changed = deployment if scheme is None else _with_weights(deployment, scheme)
         item = assess(changed, ("weight-offload",)).strategies[0]
-        if item.works or item.itl_s is None or item.bound_by == "dram_capacity":
+        if item.works or item.itl_s is None or not places_all(item):
             continue
         words = "weight-offload" if scheme is None else f"--weights {scheme} with weight-offload"
         yield _remedy(item, f"{words}: {1.0 / item.itl_s.best:.2g} tokens/s a user", works=False)
@@ -139,22 +141,29 @@ def _offloaded_weights(assessment: Assessment, only: tuple[str, ...]) -> Iterato
 
 
 def _less_work(assessment: Assessment, only: tuple[str, ...]) -> Iterator[Remedy]:
-    """Fewer users, or a smaller context, each with the strategy that keeps most; stock engines' features first."""
+    """Fewer users, or a smaller context; features of stock engines first."""
     workload = assessment.deployment.workload
     judged = [item for item in assessment.strategies if item.users_max and (not only or item.id in only)]
     judged = [item for item in judged if item.flags is not None] or judged
     if not judged:
         return
-    keeper = max(judged, key=lambda item: (_whole(item.users_max), -_loss(item)))
+    keeper = _simplest([(_whole(item.users_max), item) for item in judged])
     users = _whole(keeper.users_max)
     if 1 <= users < workload.users:
         changed = _with_workload(assessment.deployment, users=users)
         yield from _if_any(judge_again(changed, f"--users {users}", (keeper.id,)))
-    keeper = max(judged, key=lambda item: (_whole(item.context_tokens_max), -_loss(item)))
+    keeper = _simplest([(_whole(item.context_tokens_max), item) for item in judged])
     context = _whole(keeper.context_tokens_max) // _CONTEXT_STEP * _CONTEXT_STEP
     if _CONTEXT_STEP <= context < workload.context_tokens:
         changed = _with_workload(assessment.deployment, context_tokens=context)
         yield from _if_any(judge_again(changed, f"--context {context // _CONTEXT_STEP}k", (keeper.id,)))
+
+
+def _simplest(valued: list[tuple[int, StrategyAssessment]]) -> StrategyAssessment:
+    """Of those that keep nearly the most, the one that loses least, and the plainest: they come in that order."""
+    most = max(value for value, _ in valued)
+    near = [item for value, item in valued if value >= _NEARLY * most]
+    return min(near, key=_loss)
 
 
 def _if_any(remedy: Remedy | None) -> Iterator[Remedy]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kvplan.core.verdicts import FULL
 from kvplan.domain.assessment import Assessment, StrategyAssessment, Verdict
 from kvplan.domain.deployment import Deployment
 from kvplan.units import to_gib, to_ms
@@ -71,9 +72,14 @@ def itl_words(item: StrategyAssessment) -> str:
     """``16 ms a token (13..24)``."""
     if item.itl_s is None:
         return "an unknown time per token"
-    low, best, high = (to_ms(value) for value in item.itl_s)
-    span = "" if item.itl_s.is_exact else f" ({low:.3g}..{high:.3g})"
-    return f"{best:.3g} ms a token{span}"
+    low, best, high = (_short(to_ms(value)) for value in item.itl_s)
+    span = "" if item.itl_s.is_exact else f" ({low}..{high})"
+    return f"{best} ms a token{span}"
+
+
+def _short(value: float) -> str:
+    """Three digits, and whole numbers with separators from a thousand on."""
+    return f"{value:,.0f}" if value >= 1000.0 else f"{value:.3g}"
 
 
 def users_words(users: int) -> str:
@@ -115,10 +121,15 @@ def _excess(deployment: Deployment, near: StrategyAssessment) -> str:
     return ""
 
 
+def places_all(item: StrategyAssessment) -> bool:
+    """Whether all bytes find a place at the best estimate, whatever the pace."""
+    return all(item.budgets[name].load <= FULL for name in ("hbm", "dram_capacity") if name in item.budgets)
+
+
 def _offload_price(items: Iterable[StrategyAssessment]) -> str:
     """What weight offload would run at, where its bytes find a place."""
     for item in items:
-        if item.id == "weight-offload" and item.itl_s is not None:
+        if item.id == "weight-offload" and item.itl_s is not None and places_all(item):
             return f"; weight-offload holds them at {1.0 / item.itl_s.best:.2g} tokens/s a user"
     return ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -23,13 +24,26 @@ def write(answer: Answer, renderers: Renderers[Answer], format: str | None, outp
     known = renderers()
     files = [_split(item, tuple(known)) for item in output or ()]
     for name, path in files:
-        text = known[name](answer)
+        text = _without_colour(known[name], answer)
         try:
             path.write_text(text, encoding="utf-8")
         except OSError as error:
             raise InputError(f"cannot write: {error.strerror}", where=str(path)) from None
     if format is not None or not files:
         sys.stdout.write(known[format_named(format, tuple(known), "table")](answer))
+
+
+def _without_colour(render: Callable[[Answer], str], answer: Answer) -> str:
+    """A file has no use for the terminal's colour codes."""
+    before = os.environ.get("NO_COLOR")
+    os.environ["NO_COLOR"] = "1"
+    try:
+        return render(answer)
+    finally:
+        if before is None:
+            del os.environ["NO_COLOR"]
+        else:
+            os.environ["NO_COLOR"] = before
 
 
 def _split(item: str, known: tuple[str, ...]) -> tuple[str, Path]:

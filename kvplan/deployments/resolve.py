@@ -16,7 +16,7 @@ from kvplan.domain.weight_scheme import SCHEMES
 from kvplan.domain.workload import Neighbours, Objectives, Workload
 from kvplan.engines import choose_engine
 from kvplan.errors import InputError, UnknownName
-from kvplan.units import LARGEST_COUNT, gb_per_s, gib, ms, parse_tokens, parse_vllm_tokens
+from kvplan.units import LARGEST_COUNT, gb_per_s, gib, ms, parse_tokens, parse_vllm_tokens, shorten
 
 DEFAULT_CONTEXT_TOKENS = 32768
 DEFAULT_ITL_MS = 50.0
@@ -71,8 +71,8 @@ def _layout(words: Words, model: Model, host: Host) -> Layout:
         return natural
     pp = count(words.pp, "--pp", 1)
     dp = count(words.dp, "--dp", 1)
-    tp = count(words.tp, "--tp", 0) if words.tp else natural_layout(model, max(1, host.gpus // (pp * dp))).tp
-    if words.dp is None and words.tp:
+    tp = count(words.tp, "--tp", natural_layout(model, max(1, host.gpus // (pp * dp))).tp)
+    if words.dp is None and words.tp is not None:
         dp = max(1, host.gpus // (tp * pp))
     return Layout(tp=tp, pp=pp, dp=dp, ep=count(words.ep, "--ep", 1), dcp=count(words.dcp, "--dcp", 1))
 
@@ -127,10 +127,11 @@ def tokens(value: str | int | None, flag: str) -> int | None:
 
 
 def count(value: int | None, flag: str, default: int) -> int:
-    """A whole number of at least 1."""
+    """A whole number from 1 to 2^53."""
     number = default if value is None else value
     if isinstance(number, bool) or not isinstance(number, int) or number < 1 or number > LARGEST_COUNT:
-        raise InputError(f"{flag} must be a whole number of at least 1 (it is {number!r})")
+        bounds = "of at least 1" if not isinstance(number, int) or number < 1 else "up to 2^53"
+        raise InputError(f"{flag} must be a whole number {bounds} (it is {shorten(repr(number))})")
     return number
 
 

@@ -76,6 +76,13 @@ class Engine(Protocol):
         ...
 
 
+def quoted(word: str) -> str:
+    """A word as it can be pasted into a shell."""
+    from shlex import quote
+
+    return quote(word)
+
+
 def given(settings: EngineSettings, name: str, default: float) -> float:
     """A numeric setting, or the engine's default where it was not given."""
     value = getattr(settings, name)

@@ -9,7 +9,7 @@ from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import KvFormat
-from kvplan.engines.interface import KvKernel, MemoryPolicy, Term
+from kvplan.engines.interface import KvKernel, MemoryPolicy, Term, quoted
 from kvplan.engines.versions import within
 from kvplan.units import gib
 
@@ -57,9 +57,9 @@ class LlamaCpp:
     def command(self, deployment: Deployment, extra_flags: tuple[str, ...]) -> str:
         workload = deployment.workload
         model = (deployment.model.hub_id or deployment.model.name).rsplit("/", 1)[-1]
-        scheme = (deployment.settings.weights or deployment.model.dtype).upper()
+        file = quoted(f"{model}-{(deployment.settings.weights or deployment.model.dtype).upper()}.gguf")
         parts = [
-            f"llama-server -m {model}-{scheme}.gguf -ngl 99 -fa on",
+            f"llama-server -m {file} -ngl 99 -fa on",
             f"-c {workload.context_tokens * workload.users} -np {workload.users}",
         ]
         return " ".join([*parts, *extra_flags])

@@ -9,7 +9,7 @@ from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import KvFormat
-from kvplan.engines.interface import KvKernel, MemoryPolicy, Term, given
+from kvplan.engines.interface import KvKernel, MemoryPolicy, Term, given, quoted
 from kvplan.engines.versions import within
 from kvplan.units import GIB, gib, to_gib
 
@@ -59,7 +59,7 @@ class Sglang:
         return kernels
 
     def command(self, deployment: Deployment, extra_flags: tuple[str, ...]) -> str:
-        model = deployment.model.hub_id or deployment.model.name
+        model = quoted(deployment.model.hub_id or deployment.model.name)
         layout = deployment.layout
         parts = ["python -m sglang.launch_server", f"--model-path {model}"]
         parts.append(f"--context-length {deployment.workload.context_tokens}")

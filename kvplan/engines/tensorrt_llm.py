@@ -9,7 +9,7 @@ from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import KvFormat
-from kvplan.engines.interface import KvKernel, MemoryPolicy, Term, given
+from kvplan.engines.interface import KvKernel, MemoryPolicy, Term, given, quoted
 from kvplan.engines.versions import within
 from kvplan.units import gib
 
@@ -65,7 +65,7 @@ class TensorRtLlm:
         return kernels
 
     def command(self, deployment: Deployment, extra_flags: tuple[str, ...]) -> str:
-        model = deployment.model.hub_id or deployment.model.name
+        model = quoted(deployment.model.hub_id or deployment.model.name)
         parts = [f"trtllm-serve {model}", f"--max_seq_len {deployment.workload.context_tokens}"]
         if deployment.layout.tp > 1:
             parts.append(f"--tp_size {deployment.layout.tp}")

@@ -11,7 +11,7 @@ from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import KvFormat
-from kvplan.engines.interface import KvKernel, MemoryPolicy, Term, given
+from kvplan.engines.interface import KvKernel, MemoryPolicy, Term, given, quoted
 from kvplan.engines.versions import release, within
 from kvplan.units import GIB, gib
 
@@ -86,7 +86,7 @@ class Vllm:
         return kernels
 
     def command(self, deployment: Deployment, extra_flags: tuple[str, ...]) -> str:
-        model = deployment.model.hub_id or deployment.model.name
+        model = quoted(deployment.model.hub_id or deployment.model.name)
         layout, settings = deployment.layout, deployment.settings
         parts = ["vllm serve", model, f"--max-model-len {deployment.workload.context_tokens}"]
         sizes = (("tensor", layout.tp), ("pipeline", layout.pp), ("data", layout.dp))

@@ -59,7 +59,8 @@ def _pools(host: Host) -> list[str]:
         rate = host.gpu.hbm_bytes_per_s if host.gpu else None
         pace = f" at {humans.rate_words(rate)}" if rate else ""
         memory_bytes = host.dram_bytes or (host.gpu.hbm_bytes.best if host.gpu else None)
-        return [f"{humans.gib_words(memory_bytes)} of one memory{pace}"] if memory_bytes else []
+        kind = "DRAM" if host.gpu is None or host.gpu.kernel_class == "cpu" else "unified memory"
+        return [f"{humans.gib_words(memory_bytes)} {kind}{pace}"] if memory_bytes else []
     link = humans.link_words(host.link.kind) if host.link else "link not known"
     dram = f"{humans.gib_words(host.dram_bytes)} DRAM" if host.dram_bytes else "DRAM not known"
     return [link, dram]
@@ -105,9 +106,9 @@ def engine_in_short(deployment: Deployment) -> str:
 
 def engine_words(assessment: Assessment) -> str:
     """``vllm 0.33 tp 8, KV pool 54.9 GiB (53.9..57.5) a GPU = 449,771 tokens``."""
-    memory, engine = assessment.gpu_memory, engine_in_short(assessment.deployment)
-    if memory.kv_pool_bytes.high <= 0.0:
+    split, engine = assessment.gpu_memory, engine_in_short(assessment.deployment)
+    if split.kv_pool_bytes.high <= 0.0:
         return f"{engine}, no room for KV beside the weights"
     each = " a GPU" if assessment.deployment.layout.gpus > 1 else ""
-    tokens = "" if memory.kv_pool_tokens is None else f" = {humans.count(memory.kv_pool_tokens)} tokens"
-    return f"{engine}, KV pool {humans.gib_span(memory.kv_pool_bytes)}{each}{tokens}"
+    tokens = "" if split.kv_pool_tokens is None else f" = {humans.count(split.kv_pool_tokens)} tokens"
+    return f"{engine}, KV pool {humans.gib_span(split.kv_pool_bytes)}{each}{tokens}"

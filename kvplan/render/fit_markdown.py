@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 
 from kvplan.domain.assessment import Assessment
 from kvplan.render import humans
+from kvplan.render.fit_actions import NOTHING_FITS, Note, run_it, what_fits
 from kvplan.render.fit_columns import choices, worth_showing
 from kvplan.render.fit_header import engine_in_short, header, host_words, load_words, model_words
 from kvplan.render.fit_hosts import cell, host_sentence, matrix_sentence, row_names
 from kvplan.render.fit_rows import screenful
-from kvplan.render.fit_words import NOTHING_FITS, Note, notes_before, run_it, warnings, what_fits
+from kvplan.render.fit_words import notes_before, warnings
 from kvplan.results.fit import FitMatrix, FitResult
 
 _SPECIAL = re.compile(r"([\\`*|\[\]]|<(?=[A-Za-z/!?]))")

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from kvplan.domain.assessment import Assessment
 from kvplan.render import humans
+from kvplan.render.fit_actions import NOTHING_FITS, Note, run_it, what_fits
 from kvplan.render.fit_columns import choices, worth_showing
 from kvplan.render.fit_header import header
 from kvplan.render.fit_matrix import render_matrix
 from kvplan.render.fit_rows import Screenful, screenful
-from kvplan.render.fit_words import NOTHING_FITS, Note, notes_before, run_it, warnings, what_fits
+from kvplan.render.fit_words import notes_before, warnings
 from kvplan.render.screen import Column, Page, natural_columns
 from kvplan.results.fit import FitMatrix, FitResult
 

@@ -1,18 +1,15 @@
-"""The sentences under the table of ``kvplan fit``: why not another strategy, what would make it fit, what was left out.
+"""The sentences under the table of ``kvplan fit``: why tight, why not another strategy, what was left out.
 
 All are plain text without layout, so that the screen and Markdown say the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
-
 from kvplan.assess.verdict import best_first, budget_words, closest, weights_fit
 from kvplan.domain.assessment import Assessment, Budget, StrategyAssessment
 from kvplan.domain.deployment import Deployment
-from kvplan.domain.remedy import Remedy
 from kvplan.render import humans
+from kvplan.render.fit_actions import Note, exact_instead
 from kvplan.render.fit_rows import Screenful, runs
 from kvplan.results.fit import FitResult
 from kvplan.units import to_ms
@@ -22,24 +19,15 @@ FEWEST_QUESTIONS = 2
 ROWS_AND_QUESTIONS = 11
 """Together they leave room on one screen for the rest."""
 
-MOST_REMEDIES = 5
-NOTHING_FITS = "nothing that was tried: more GPUs, lighter weights, fewer users, less context, other hosts."
 
 _PARTS = {"weights": "weights", "kv": "KV", "reuse": "idle KV", "look-up": "look-up", "attention": "attention"}
 """Parts of a budget that are worth their own term in a sum; the rest is the engine's."""
 
 
-class Note(NamedTuple):
-    """A line with its bold beginning."""
-
-    label: str
-    text: str
-
-
-def questions(assessment: Assessment, rows: int = 0) -> list[Note]:
+def questions(assessment: Assessment, screen: Screenful) -> list[Note]:
     """The "why not X" that a reader would ask first; fewer of them under a long table."""
-    items = {item.id: item for item in assessment.strategies if item.budgets and not item.reason}
-    winner = items.get(assessment.verdict.strategy or "")
+    items = {item.id: item for item in screen.rows}
+    winner = screen.winner
     near = closest(assessment.strategies)
     asked = ["hbm", _first_quantized(assessment), _stock(assessment)]
     if winner is None:
@@ -51,7 +39,7 @@ def questions(assessment: Assessment, rows: int = 0) -> list[Note]:
         item = items.get(name)
         if item is not None and item is not winner:
             notes.append(Note(f"Why not {name}?", why_not(item, winner, assessment.deployment)))
-    return notes[: max(FEWEST_QUESTIONS, min(MOST_QUESTIONS, ROWS_AND_QUESTIONS - rows))]
+    return notes[: max(FEWEST_QUESTIONS, min(MOST_QUESTIONS, ROWS_AND_QUESTIONS - len(items)))]
 
 
 def _first_quantized(assessment: Assessment) -> str:
@@ -141,24 +129,6 @@ def _still_fits(item: StrategyAssessment) -> str:
     return f": {humans.users(most)} fit{humans.verb(most)}"
 
 
-def remedy_lines(remedies: Sequence[Remedy]) -> list[tuple[str, str]]:
-    """(change, what it brings) of each; one that does not work says its honest price."""
-    return [(remedy.change, _brings(remedy)) for remedy in remedies[:MOST_REMEDIES]]
-
-
-def _brings(remedy: Remedy) -> str:
-    if not remedy.works:
-        return "too slow"
-    most = humans.users(remedy.users_max)
-    return f"with {remedy.strategy}, {most}, {humans.ms_per_token(remedy.itl_s)}"
-
-
-def exact_instead(remedies: Sequence[Remedy]) -> list[Note]:
-    """``--gpus 2 with kv-fp8 (12 users), or --users 6 with kv-fp8``: what loses no accuracy, where the winner does."""
-    ways = [f"{one.change} with {one.strategy} ({humans.users(one.users_max)})" for one in remedies if one.works]
-    return [Note("Exact instead:", f"{', or '.join(ways[:MOST_REMEDIES])}.")] if ways else []
-
-
 def why_tight(assessment: Assessment) -> list[Note]:
     """The budget that leaves the least room at the pessimistic end."""
     winner = next((item for item in assessment.strategies if item.id == assessment.verdict.strategy), None)
@@ -212,23 +182,6 @@ def _twins(screen: Screenful) -> list[Note]:
     return [Note(f"Same as {twin} here:", f"{', '.join(ids)}.") for twin, ids in groups.items()]
 
 
-class Command(NamedTuple):
-    """What to paste."""
-
-    label: str
-    text: str
-
-
-def run_it(assessment: Assessment) -> Command | None:
-    """The winner's command, or that of the best strategy that a stock engine has."""
-    ordered = [item for item in best_first(assessment.strategies) if item.works and item.flags is not None]
-    if assessment.verdict.strategy is None or not ordered:
-        return None
-    item = next((item for item in ordered if item.id == assessment.verdict.strategy), ordered[0])
-    label = "Run it:" if item.id == assessment.verdict.strategy else f"Run {item.id}, the best that a stock engine has:"
-    return Command(label, humans.clean(item.flags or ""))
-
-
 def notes_before(answer: FitResult, screen: Screenful) -> list[Note]:
     """Under the table: why tight, what about the winner, why not another one, what has no row, what would be exact."""
     assessment = answer.assessment
@@ -236,14 +189,7 @@ def notes_before(answer: FitResult, screen: Screenful) -> list[Note]:
         return []
     exact = exact_instead(answer.remedies) if screen.winner is not None else []
     first = [*why_tight(assessment), *_about(screen.winner)]
-    return [*first, *questions(assessment, len(screen.rows)), *exact, *left_out(assessment, screen)]
-
-
-def what_fits(answer: FitResult) -> list[tuple[str, str]] | None:
-    """The remedies of a no; an empty list where none was found, None where the verdict asks for none."""
-    if answer.assessment.verdict.outcome not in ("no", "unlikely"):
-        return None
-    return remedy_lines(answer.remedies)
+    return [*first, *questions(assessment, screen), *exact, *left_out(assessment, screen)]
 
 
 def _about(winner: StrategyAssessment | None) -> list[Note]:

@@ -75,15 +75,23 @@ def render_host(answer: HostSheet) -> str:
     rows = [_figure(figure) for figure in answer.figures]
     page.table([Column("figure"), Column("value", right=True), Column("unit"), Column("known from")], rows)
     page.gap()
-    for figure in answer.figures:
-        if figure.basis:
-            page.labelled(f"{_FIGURES[figure.name][0]}:", f"{figure.basis}.")
+    for basis, names in _bases(answer.figures).items():
+        page.labelled(f"{', '.join(names)}:", f"{basis}.")
     if answer.unknown:
         words = ", ".join(_FIGURES[name][0] for name in answer.unknown)
         page.labelled("Not known:", f"{words}. Strategies that need it are UNKNOWN here; kvplan fit takes overrides.")
     for note in host.notes:
         page.labelled("Note:", note)
     return page.text()
+
+
+def _bases(figures: tuple[Figure, ...]) -> dict[str, list[str]]:
+    """What estimates rest on, each said once -> the figures that do."""
+    found: dict[str, list[str]] = {}
+    for figure in figures:
+        if figure.basis:
+            found.setdefault(figure.basis, []).append(_FIGURES[figure.name][0])
+    return found
 
 
 def _model_facts(answer: ModelSheet) -> list[tuple[str, str]]:

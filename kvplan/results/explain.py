@@ -106,7 +106,8 @@ def explain(name: str, catalog: Sequence[str] = ()) -> Explanation | ModelSheet 
         return of_figure(figure)
     rule = rule_texts().get(name.upper())
     if rule is not None:
-        return Explanation("rule", rule.id, rule.title, text=rule.text, source=rule.source)
+        level = f"its findings are {rule.level.upper()} unless they say otherwise"
+        return Explanation("rule", rule.id, rule.title, text=rule.text, notes=(level,))
     return _sheet(name, catalog)
 
 

@@ -9,8 +9,9 @@ from kvplan.assess import assess
 from kvplan.catalog.files import catalog_files, digest
 from kvplan.deployments.resolve import resolve
 from kvplan.deployments.words import Words
-from kvplan.domain.assessment import Assessment, Budget, StrategyAssessment
+from kvplan.domain.assessment import Assessment, Budget, GpuMemory, StrategyAssessment
 from kvplan.domain.remedy import Remedy
+from kvplan.domain.workload import Workload
 from kvplan.remedies import find_remedies
 from kvplan.results.json_shapes import Json, host_json, interval, layout_json, model_json, whole, whole_interval
 
@@ -35,42 +36,17 @@ class FitResult(NamedTuple):
         """The envelope ``kvplan.fit/1``."""
         assessment = self.assessment
         deployment = assessment.deployment
-        workload, objectives, memory = deployment.workload, deployment.objectives, assessment.gpu_memory
-        verdict = assessment.verdict
         return {
             "schema": SCHEMA,
             "kvplan_version": __version__,
             "model": model_json(deployment.model),
             "host": host_json(deployment.host, deployment.layout.gpus),
             "engine": {"name": deployment.engine.name, "version": deployment.engine.version},
-            "workload": {
-                "context_tokens": workload.context_tokens,
-                "prompt_tokens": workload.prompt_tokens,
-                "output_tokens": workload.output_tokens,
-                "users": workload.users,
-            },
-            "objectives": {
-                "itl_s": objectives.itl_s,
-                "ttft_s": objectives.ttft_s,
-                "margin_fraction": objectives.margin_fraction,
-            },
+            "workload": workload_json(deployment.workload),
+            "objectives": deployment.objectives._asdict(),
             "layout": layout_json(deployment),
-            "gpu_memory": {
-                "total_bytes": whole(memory.total_bytes),
-                "budget_bytes": whole(memory.budget_bytes),
-                "weight_bytes": whole(memory.weight_bytes),
-                "activation_bytes": whole(memory.activation_bytes),
-                "runtime_bytes": whole(memory.runtime_bytes),
-                "graph_bytes": whole(memory.graph_bytes),
-                "kv_pool_bytes": whole_interval(memory.kv_pool_bytes),
-                "kv_pool_tokens": memory.kv_pool_tokens,
-            },
-            "verdict": {
-                "outcome": verdict.outcome,
-                "strategy": verdict.strategy,
-                "bound_by": verdict.bound_by,
-                "sentence": verdict.sentence,
-            },
+            "gpu_memory": gpu_memory_json(assessment.gpu_memory),
+            "verdict": assessment.verdict._asdict(),
             "catalog": {"digest": self.catalog_digest, "files": list(self.catalog_paths)},
             "strategies": [strategy_json(item) for item in assessment.strategies],
             "remedies": [remedy_json(remedy) for remedy in self.remedies],
@@ -101,6 +77,21 @@ def fit(words: Words) -> FitResult:
     files = (*catalog_files("hardware.toml", words.catalog), *catalog_files("models.toml", words.catalog))
     unique = {file.path: file for file in files}
     return FitResult(assessment, tuple(remedies), digest(tuple(unique.values())), tuple(unique))
+
+
+def workload_json(workload: Workload) -> Json:
+    """Tokens of one sequence, and sequences."""
+    return {name: getattr(workload, name) for name in ("context_tokens", "prompt_tokens", "output_tokens", "users")}
+
+
+def gpu_memory_json(split: GpuMemory) -> Json:
+    """How one GPU is split."""
+    names = ("total", "budget", "weight", "activation", "runtime", "graph")
+    return {
+        **{f"{name}_bytes": whole(getattr(split, f"{name}_bytes")) for name in names},
+        "kv_pool_bytes": whole_interval(split.kv_pool_bytes),
+        "kv_pool_tokens": split.kv_pool_tokens,
+    }
 
 
 def strategy_json(item: StrategyAssessment) -> Json:

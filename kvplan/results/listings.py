@@ -12,7 +12,7 @@ from kvplan.domain.host import Host
 from kvplan.errors import InputError, UnknownName
 from kvplan.results.json_shapes import Json, whole
 from kvplan.results.kv import kv_of
-from kvplan.units import gib, parse_bytes
+from kvplan.units import gib, parse_bytes, shorten
 
 MODELS_SCHEMA = "kvplan.models/1"
 HOSTS_SCHEMA = "kvplan.hosts/1"
@@ -120,12 +120,12 @@ def _squeezed(text: str) -> str:
 
 def _least_hbm_bytes(text: str) -> float:
     """``80GB``, ``24GiB``; a bare number is GiB."""
-    value_bytes = parse_bytes(text, what="--min-hbm")
     if text.strip().replace(".", "", 1).isdigit():
         return gib(float(text))
-    if value_bytes < 1:
-        raise InputError(f"--min-hbm must be greater than 0 (it is {text!r})")
-    return float(value_bytes)
+    try:
+        return float(parse_bytes(text))
+    except InputError:
+        raise InputError(f"--min-hbm must look like 80GB, 48GiB or 48 (it is {shorten(text)!r})") from None
 
 
 def _model(row: ModelRow) -> Json:

@@ -1,4 +1,4 @@
-"""What the rules of ``kvplan check`` say about themselves."""
+"""What the rules of ``kvplan check`` say about themselves: their title, their level, and their module's docstring."""
 
 from __future__ import annotations
 
@@ -11,9 +11,19 @@ class RuleText(NamedTuple):
     id: str
     title: str
     text: str
-    source: str = ""
+    level: str
 
 
 def rule_texts() -> dict[str, RuleText]:
     """Every rule by id."""
-    return {}
+    from kvplan.rules import all_rules
+
+    return {
+        rule.ID: RuleText(rule.ID, rule.TITLE, _prose(getattr(rule, "__doc__", "") or ""), rule.LEVEL)
+        for rule in all_rules().values()
+    }
+
+
+def _prose(docstring: str) -> str:
+    """A docstring on one line, without the marks of code."""
+    return " ".join(docstring.replace("``", "").split())

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from kvplan.render.fit_actions import run_it
 from kvplan.render.fit_markdown import code_block, escaped, render
-from kvplan.render.fit_words import run_it
 from tests.golden_kit import check_golden
 from tests.render.answers import ANSWERS, long_context
 

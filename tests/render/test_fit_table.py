@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from kvplan.deployments.words import Words
+from kvplan.render.fit_actions import run_it
 from kvplan.render.fit_rows import screenful
 from kvplan.render.fit_table import render
-from kvplan.render.fit_words import arithmetic, run_it
+from kvplan.render.fit_words import arithmetic
 from kvplan.results.fit import FitResult, fit
 from tests.golden_kit import check_golden
 from tests.render.answers import ANSWERS, long_context, three_hosts, unified, weights_too_large

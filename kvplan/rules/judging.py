@@ -1,0 +1,84 @@
+"""Judge one resolved deployment for what its settings amount to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kvplan.assess import assess
+from kvplan.assess.judge import Frame, find_excuse
+from kvplan.assess.verdict import best_first, closest
+from kvplan.deployments.as_words import Translated
+from kvplan.domain.assessment import StrategyAssessment
+from kvplan.domain.interval import Interval
+from kvplan.rules.context import Judged
+from kvplan.rules.gpu_share import GpuShare, share_of
+from kvplan.strategies import find_strategy
+from kvplan.units import gib
+
+
+def judged_deployment(frame: Frame, translated: Translated, length: int | None, length_by: str) -> Judged:
+    """The assessment of what the file configures. Raises UnknownName for a strategy that there is not."""
+    deployment = frame.deployment
+    assessment = assess(deployment, strategies_of(translated))
+    configured = (best_first(assessment.strategies) or [assessment.strategies[0]])[0]
+    if not configured.works:
+        configured = closest(assessment.strategies) or configured
+    offloaded = gib(translated.number("cpu_offload_gb") or 0.0)
+    return Judged(
+        frame=frame,
+        assessment=assessment,
+        configured=configured,
+        share=_share(frame, configured, offloaded, translated.number("kv_cache_memory_bytes")),
+        length_tokens=length,
+        length_by=length_by,
+        itl_s=_itl_s(configured, frame, offloaded),
+    )
+
+
+def strategies_of(translated: Translated) -> tuple[str, ...]:
+    """What a file's settings amount to: weights in host memory, reuse of idle prefixes, or everything on the GPU."""
+    if translated.words.strategies:
+        return translated.words.strategies
+    if (translated.number("cpu_offload_gb") or 0.0) > 0.0:
+        return ("weight-offload",)
+    sizes = ("kv_offloading_size", "offload_bytes", "offload_bytes_per_rank", "lmcache_gib_per_rank")
+    if any((translated.number(name) or 0.0) > 0.0 for name in sizes):
+        return ("offload-reuse",)
+    return ("hbm",)
+
+
+def _share(
+    frame: Frame, configured: StrategyAssessment, offloaded_bytes: float, pool_bytes: float | None
+) -> GpuShare | None:
+    """How a GPU is used. Where a strategy is excused for its host memory, its GPU side is still that of ``hbm``."""
+    if frame.topology_excuse is not None:
+        return None
+    strategy = find_strategy(configured.id)
+    if find_excuse(frame, strategy) is not None:
+        if strategy.kv_suffix is not None:
+            return None
+        strategy = find_strategy("hbm")
+    return share_of(frame, strategy, offloaded_bytes=offloaded_bytes, pool_bytes=pool_bytes)
+
+
+def _itl_s(configured: StrategyAssessment, frame: Frame, offloaded_bytes: float) -> Interval | None:
+    """Time per token. The engine moves as many weight bytes as it is told, needed or not: the rest is added here."""
+    itl, link = configured.itl_s, frame.deployment.host.link
+    if itl is None or not offloaded_bytes or link is None or configured.id != "weight-offload":
+        return itl
+    stored = configured.budgets["dram_capacity"].parts
+    needed = sum(part.value for part in stored if part.name == "weights") / frame.deployment.layout.gpus
+    extra = max(offloaded_bytes - needed, 0.0)
+    best = extra / (0.85 * link.bytes_per_s.best)
+    return itl.plus(Interval(extra / link.bytes_per_s.high, best, extra / (0.65 * link.bytes_per_s.low)))
+
+
+def with_changes(frame: Frame, **changes: object) -> Frame | None:
+    """The same deployment with other settings, layout or weights, for remedies; None where it can't be."""
+    from kvplan.assess import build_frame
+    from kvplan.errors import KvplanError
+
+    try:
+        return build_frame(replace(frame.deployment, **changes))  # type: ignore[arg-type]
+    except KvplanError:
+        return None

@@ -1,0 +1,248 @@
+"""A found deployment -> a Context: everything looked up that can be, and a Problem for everything that can't."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kvplan.assess import build_frame, resident_kernel, with_compute_device
+from kvplan.assess.judge import Frame
+from kvplan.catalog.hardware import load_host
+from kvplan.catalog.models import load_model
+from kvplan.deployments.as_words import AUTO_LENGTHS, Translated, translate, weights_of
+from kvplan.deployments.found import FoundDeployment
+from kvplan.deployments.resolve import DEFAULT_CONTEXT_TOKENS, resolve_on
+from kvplan.deployments.words import Words
+from kvplan.domain.host import Host
+from kvplan.domain.model import Model
+from kvplan.engines import find_engine
+from kvplan.engines.versions import release
+from kvplan.errors import CannotJudge, InputError, KvplanError
+from kvplan.rules.context import Context, Judged, Problem
+from kvplan.rules.judging import judged_deployment
+from kvplan.rules.surroundings import contained, is_other_gpu, several
+
+_SIXTEEN_BIT = {"bf16", "fp16", "fp32"}
+_LONGER = ("hf_overrides", "rope_scaling", "allow_long_max_model_len")
+
+
+def look_up(found: FoundDeployment, default_host: str | None, catalog: tuple[str, ...] = ()) -> Context:
+    """Everything about one found deployment."""
+    return _LookUp(found, default_host, catalog).context()
+
+
+class _LookUp:
+    """One look-up; ``problems`` grows, and ``stopped`` says that a verdict would be a guess."""
+
+    def __init__(self, found: FoundDeployment, default_host: str | None, catalog: tuple[str, ...]) -> None:
+        self.found, self.default_host, self.catalog = found, default_host, catalog
+        self.translated: Translated = translate(found)
+        self.problems: list[Problem] = []
+        self.stopped = False
+
+    def context(self) -> Context:
+        self._settings()
+        model = self._model()
+        host = self._host()
+        words = self._engine(self.translated.words, host)
+        judged = None
+        if model is not None and host is not None and not self.stopped:
+            judged = self._judged(words, model, host)
+        return Context(self.found, self.translated, tuple(self.problems), model, host, judged)
+
+    def _problem(self, rule: str, level: str, message: str, *settings: str, remedy: str | None = None) -> None:
+        self.problems.append(Problem(rule, level, message, self.found.where(*settings), remedy))
+
+    def _stop(self, rule: str, level: str, message: str, *settings: str, remedy: str | None = None) -> None:
+        self._problem(rule, level, message, *settings, remedy=remedy)
+        self.stopped = True
+
+    def _settings(self) -> None:
+        """What the file leaves open, and what it says wrongly."""
+        for item in self.found.unresolved:
+            what = "more arguments" if item.name == "arguments" else item.name
+            message = f"{what} {item.text!r} can't be resolved: {item.reason}"
+            self.problems.append(Problem("KV402", "unknown", message, item.place, "write the value literally"))
+            self.stopped = self.stopped or (item.stops and item.name != "max_model_len")
+        for complaint in (*self.found.complaints, *self.translated.complaints):
+            self.problems.append(
+                Problem("KV406", complaint.level, complaint.message, complaint.place, complaint.remedy)
+            )
+            self.stopped = self.stopped or complaint.stops
+
+    def _model(self) -> Model | None:
+        name = str(self.translated.values.get("model", ""))
+        if not name:
+            if not any(item.name == "model" for item in self.found.unresolved):
+                self._stop("KV402", "unknown", "no model is named", remedy="name it in the file")
+            return None
+        try:
+            model = load_model(name, self.catalog)
+        except KvplanError as error:
+            advice = error.help or "add it to a catalog file, and give that to --catalog"
+            self._stop("KV402", "unknown", f"the model can't be looked up: {error.message}", "model", remedy=advice)
+            return None
+        if self.translated.is_on("disable_hybrid_kv_cache_manager"):
+            model = replace(model, kv=tuple(replace(layers, window_tokens=None) for layers in model.kv))
+        return model
+
+    def _host(self) -> Host | None:
+        values = self.translated.values
+        name = str(values.get("host") or self.default_host or "")
+        product = str(values.get("gpu_product", ""))
+        if not name:
+            asks = f"; the file asks for {product}" if product else ""
+            message = f"the file does not say which host it runs on{asks}, so no budget is known"
+            self._stop("KV401", "unknown", message, "gpu_product", "gpus", remedy="give --host NAME (kvplan host list)")
+            return None
+        try:
+            host = load_host(name, self.catalog)
+        except KvplanError as error:
+            self._stop("KV401", "unknown", f"the host can't be looked up: {error.message}", "host", remedy=error.help)
+            return None
+        if product and host.gpu is not None and is_other_gpu(product, host.gpu.name):
+            message = f"the file asks for {product}, and {host.name} has {host.gpu.name}"
+            self._stop("KV401", "unknown", message, "gpu_product", remedy="give --host with such a GPU")
+            return None
+        return self._limited(host)
+
+    def _limited(self, host: Host) -> Host | None:
+        values = self.translated.values
+        nodes = int(self.translated.number("nodes") or 1)
+        asked = int(self.translated.number("gpus") or 0)
+        if asked > host.gpus:
+            self._stop("KV302", "fail", f"asks for {asked} GPUs, and {host.name} has {host.gpus}", "gpus")
+            return None
+        limits = [str(values[name]) if name in values else None for name in ("cpu_limit", "memory_limit")]
+        try:
+            return several(contained(with_compute_device(host), limits[0], limits[1]), nodes)
+        except InputError as error:
+            self._stop("KV406", "fail", error.message, "memory_limit", "cpu_limit")
+        except CannotJudge as error:
+            self._stop("KV401", "unknown", error.message, "host")
+        return None
+
+    def _engine(self, words: Words, host: Host | None) -> Words:
+        """The engine version: one that is newer than all modelled ones is judged as the newest, an older one not at all."""
+        name, _, version = (words.engine or "").partition("@")
+        if not version:
+            if host is not None:
+                self._newest(name, "no engine version is given", "info")
+            return words
+        try:
+            find_engine(name).resolve_version(version)
+        except InputError as error:
+            engine = name.lower()
+            try:
+                newer = release(version) > release(find_engine(engine).newest_version)
+            except InputError:
+                newer = False
+            if newer:
+                self._newest(engine, f"{error.message} yet", "unknown")
+                return replace(words, engine=engine)
+            self._stop("KV404", "unknown", error.message, "engine", "model", remedy=error.help)
+        return words
+
+    def _newest(self, engine: str, why: str, level: str) -> None:
+        known = find_engine(engine) if engine else None
+        judged_as = f"{known.name} {known.newest_version}" if known else "the newest version of the host's natural engine"
+        advice = "pin the version: defaults change between versions"
+        self._problem("KV404", level, f"{why}: judged as {judged_as}", "engine", remedy=advice)
+
+    def _judged(self, words: Words, model: Model, host: Host) -> Judged | None:
+        values = self.translated.values
+        weights = self._weights(words, model)
+        length, by = self._length(words, model)
+        if any(name in values for name in _LONGER) and length is not None:
+            model = replace(model, max_context_tokens=max(length, model.max_context_tokens or 0))
+        limit = model.max_context_tokens
+        capped = min(length, limit) if length is not None and limit is not None else length
+        context = self._context(capped, limit)
+        changed = replace(words, weights=weights, max_model_len=None, context=context, gpus=self._gpus(words, host))
+        changed = replace(changed, **_inside(words, context))
+        if self.stopped or not self._kernel_is_there(changed, host):
+            return None
+        try:
+            return self._framed(build_frame(resolve_on(changed, model, host)), model, capped, by)
+        except KvplanError as error:
+            level = "unknown" if isinstance(error, CannotJudge) else "fail"
+            self._stop("KV406", level, error.message, remedy=error.help)
+            return None
+
+    def _framed(self, frame: Frame, model: Model, length: int | None, by: str) -> Judged | None:
+        if frame.deployment.layout.dp > 1 and model.experts is not None and "dp" in values:
+            message = "experts spread over data-parallel ranks are not modelled, so weights for each GPU are not known"
+            self._stop("KV407", "unknown", message, "dp")
+            return None
+        return judged_deployment(frame, self.translated, length, by)
+
+    def _weights(self, words: Words, model: Model) -> str | None:
+        """``--quantization`` of a 16-bit checkpoint makes other weights; of a quantized one it only confirms them."""
+        quantization = str(self.translated.values.get("quantization", ""))
+        if str(self.translated.values.get("dtype", "")).lower() in ("float32", "float", "fp32"):
+            self._stop("KV407", "unknown", "32-bit weights and caches are not modelled for serving", "dtype")
+        if words.weights or not quantization or model.dtype not in _SIXTEEN_BIT:
+            return words.weights
+        scheme = weights_of(quantization)
+        if scheme is None:
+            message = f"quantization {quantization[:40]!r} of a {model.dtype} checkpoint is not modelled"
+            self._stop("KV407", "unknown", message, "quantization")
+        return scheme
+
+    def _length(self, words: Words, model: Model) -> tuple[int | None, str]:
+        """The longest request that the engine promises to hold, and what says so."""
+        given = self.translated.values.get("max_model_len")
+        if given is not None:
+            return (None, "max_model_len") if given in AUTO_LENGTHS else (int(str(given)), "max_model_len")
+        if any(item.name == "max_model_len" for item in self.found.unresolved):
+            return None, "max_model_len"
+        if words.context is not None:
+            return int(words.context), "context"
+        if self.found.engine:
+            return model.max_context_tokens, "model"
+        return min(model.max_context_tokens or DEFAULT_CONTEXT_TOKENS, DEFAULT_CONTEXT_TOKENS), "model"
+
+    def _context(self, length: int | None, limit: int | None) -> int:
+        stated = self.translated.values.get("context")
+        context = int(str(stated)) if stated is not None else length or DEFAULT_CONTEXT_TOKENS
+        return min(context, limit) if limit is not None else context
+
+    def _gpus(self, words: Words, host: Host) -> int | None:
+        """GPUs in use; vLLM takes as many as its ranks unless the container has more."""
+        nodes = int(self.translated.number("nodes") or 1)
+        if words.gpus:
+            return words.gpus * nodes
+        if not self.found.engine:
+            return None
+        return max(1, min((words.tp or 1) * (words.pp or 1) * (words.dp or 1), host.gpus))
+
+    def _kernel_is_there(self, words: Words, host: Host) -> bool:
+        """Whether the GPU has a kernel for the KV type; a type that no GPU has is not known to kvplan."""
+        flag, gpu = words.kv_cache_dtype, host.gpu
+        if flag is None or gpu is None:
+            return True
+        engine = find_engine((words.engine or "vllm").partition("@")[0])
+        try:
+            kernel = resident_kernel(flag, engine.kv_kernels(gpu))
+        except InputError as error:
+            for kind in ("ampere", "ada", "hopper", "blackwell_dc", "cdna3"):
+                try:
+                    resident_kernel(flag, engine.kv_kernels(replace(gpu, kernel_class=kind)))
+                except InputError:
+                    continue
+                message = f"{engine.name} has no {flag} KV kernel for {gpu.name}"
+                self._stop("KV405", "fail", message, "kv_cache_dtype", remedy=error.help)
+                return False
+            self._stop("KV405", "unknown", f"KV type {flag[:40]!r} is not modelled", "kv_cache_dtype", remedy=error.help)
+            return False
+        if kernel is not None and not kernel.verified:
+            self._stop("KV405", "unknown", f"{flag} KV on {gpu.name}: {kernel.source}", "kv_cache_dtype")
+            return False
+        return True
+
+
+def _inside(words: Words, context: int) -> dict[str, int | None]:
+    """Prompt and output that a shortened context still holds; KV403 has said that it was too long."""
+    prompt, output = (None if value is None else int(value) for value in (words.prompt_tokens, words.output_tokens))
+    if (prompt or 0) + (output or 0) <= context:
+        return {"prompt_tokens": prompt, "output_tokens": output}
+    return {"prompt_tokens": None, "output_tokens": None}
