@@ -39,6 +39,7 @@ def find_remedies(assessment: Assessment, catalog: tuple[str, ...] = (), only: t
     if outcome not in ("unlikely", "no"):
         return []
     return [
+        *_spread_latents(deployment, only),
         *_more_gpus(deployment, only),
         *_lighter_weights(deployment, only),
         *_offloaded_weights(assessment, only),
@@ -69,6 +70,19 @@ def judge_again(deployment: Deployment, change: str, only: tuple[str, ...]) -> R
 def _remedy(best: StrategyAssessment, change: str, *, works: bool = True) -> Remedy:
     users = int(best.users_max.best) if best.users_max else 0
     return Remedy(change, best.id, users, best.itl_s, works)
+
+
+def _spread_latents(deployment: Deployment, only: tuple[str, ...]) -> Iterator[Remedy]:
+    """MLA keeps its latent whole on every tensor-parallel rank: decode context parallelism spreads the tokens instead."""
+    layout = deployment.layout
+    ranks = layout.dcp * 2
+    while ranks <= layout.tp and any(layers.replicated for layers in deployment.model.kv):
+        changed = deployment._replace(layout=layout._replace(dcp=ranks))
+        remedy = judge_again(changed, f"--dcp {ranks}", only)
+        if remedy is not None:
+            yield remedy
+            return
+        ranks *= 2
 
 
 def _more_gpus(deployment: Deployment, only: tuple[str, ...]) -> Iterator[Remedy]:

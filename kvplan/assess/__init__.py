@@ -16,7 +16,7 @@ from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Gpu, Host
 from kvplan.domain.interval import Interval
 from kvplan.engines import find_engine
-from kvplan.engines.interface import KvKernel
+from kvplan.engines.interface import KvKernel, kernels_for
 from kvplan.errors import CannotJudge, InputError
 from kvplan.strategies import all_strategies, find_strategy
 from kvplan.strategies.interface import Excuse, Situation, Strategy
@@ -59,7 +59,7 @@ def build_frame(deployment: Deployment) -> Frame:
         raise CannotJudge(f"{engine.name} on a host without a GPU is not modelled", help="use --engine llama.cpp")
     weights = numbers.weight_bytes(deployment).best
     policy = engine.memory_policy(deployment, weights)
-    kernels = engine.kv_kernels(gpu)
+    kernels = kernels_for(engine, gpu, deployment.model)
     resident = resident_kernel(deployment.settings.kv_cache_dtype, kernels)
     return Frame(Situation(deployment, policy, kernels), resident, _excuse(deployment))
 

@@ -18,6 +18,7 @@ from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Host
 from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import KvFormat
+from kvplan.domain.model import Model
 from kvplan.engines import find_engine
 from kvplan.engines.interface import KvKernel
 from kvplan.strategies.interface import Accuracy, Excuse, Situation, Strategy
@@ -126,6 +127,9 @@ def find_excuse(frame: Frame, strategy: Strategy) -> Excuse | None:
             return Excuse("no", "kernel", text)
         if not kernel.verified:
             return Excuse("unknown", "kernel", f"{strategy.kv_suffix} KV on {gpu}: {kernel.source}")
+    if strategy.per_head and deployment.engine.name != "llama.cpp" and _has_latents(deployment.model):
+        text = "no published method of this family attends to the one latent that MLA caches for all heads"
+        return Excuse("unknown", "kernel", text)
     missing = _missing_inputs(deployment, strategy)
     if missing:
         return Excuse("unknown", missing[0], f"not known for {host.name}: {', '.join(missing)}")
@@ -136,6 +140,10 @@ def _one_pool(host: Host) -> str:
     if host.gpu is not None and host.gpu.kernel_class == "cpu":
         return "there is no GPU here: everything is in host memory already"
     return "CPU and GPU share one pool of memory here, so there is no second pool to offload to"
+
+
+def _has_latents(model: Model) -> bool:
+    return any(layers.replicated for layers in model.kv)
 
 
 def _missing_inputs(deployment: Deployment, strategy: Strategy) -> list[str]:

@@ -46,7 +46,10 @@ class Generic:
 
     def kv_kernels(self, gpu: Gpu) -> dict[str, KvKernel]:
         widths = {"fp8": 1.0, "int8": 1.0, "int4": 0.5, "nvfp4": 0.5625, "q8_0": 34 / 32, "q4_0": 18 / 32}
-        return {name: KvKernel(KvFormat(name, width), name, _ARCHITECTURE) for name, width in widths.items()}
+        return {
+            name: KvKernel(KvFormat(name, width), name, _ARCHITECTURE, reads_latents=True)
+            for name, width in widths.items()
+        }
 
     def command(self, deployment: Deployment, extra_flags: tuple[str, ...]) -> str:
         return ""

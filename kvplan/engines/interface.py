@@ -8,6 +8,7 @@ from kvplan.domain.deployment import Deployment, EngineSettings
 from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import KvFormat
+from kvplan.domain.model import Model
 
 
 class KvKernel(NamedTuple):
@@ -19,6 +20,8 @@ class KvKernel(NamedTuple):
     source: str
     verified: bool = True
     """False where sources do not settle whether a kernel exists: the verdict is then UNKNOWN, not a guess."""
+    reads_latents: bool = False
+    """It also serves MLA, whose cache is one latent for all heads."""
 
 
 class Term(NamedTuple):
@@ -74,6 +77,13 @@ class Engine(Protocol):
     def command(self, deployment: Deployment, extra_flags: tuple[str, ...]) -> str:
         """The command line that starts this deployment."""
         ...
+
+
+def kernels_for(engine: Engine, gpu: Gpu, model: Model) -> dict[str, KvKernel]:
+    """The KV kernels that an engine has for this model on this GPU."""
+    latent = any(layers.replicated for layers in model.kv)
+    kernels = engine.kv_kernels(gpu)
+    return {suffix: kernel for suffix, kernel in kernels.items() if kernel.reads_latents or not latent}
 
 
 def quoted(word: str) -> str:

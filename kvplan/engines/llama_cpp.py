@@ -50,8 +50,8 @@ class LlamaCpp:
     def kv_kernels(self, gpu: Gpu) -> dict[str, KvKernel]:
         verified = gpu.kernel_class != "xe2"
         return {
-            "q8_0": KvKernel(KvFormat("q8_0", 34 / 32), "q8_0", _BLOCKS, verified),
-            "q4_0": KvKernel(KvFormat("q4_0", 18 / 32), "q4_0", _BLOCKS, verified),
+            "q8_0": KvKernel(KvFormat("q8_0", 34 / 32), "q8_0", _BLOCKS, verified, reads_latents=True),
+            "q4_0": KvKernel(KvFormat("q4_0", 18 / 32), "q4_0", _BLOCKS, verified, reads_latents=True),
         }
 
     def command(self, deployment: Deployment, extra_flags: tuple[str, ...]) -> str:

@@ -51,7 +51,7 @@ class Sglang:
         kernels: dict[str, KvKernel] = {}
         nvidia = {"ampere", "ada", "hopper", "blackwell_dc", "blackwell_rtx"}
         if gpu.kernel_class in nvidia | {"cdna3", "cdna4"}:
-            kernels["fp8"] = KvKernel(KvFormat("fp8_e4m3", 1.0), "fp8_e4m3", _STORAGE)
+            kernels["fp8"] = KvKernel(KvFormat("fp8_e4m3", 1.0), "fp8_e4m3", _STORAGE, reads_latents=True)
         if gpu.kernel_class in nvidia:
             kernels["int8"] = KvKernel(KvFormat("int8", 1.0, vector_bytes=4.0), "int8", _STORAGE)
         if gpu.kernel_class == "blackwell_dc":

@@ -56,7 +56,7 @@ class TensorRtLlm:
     def kv_kernels(self, gpu: Gpu) -> dict[str, KvKernel]:
         kernels: dict[str, KvKernel] = {}
         if gpu.kernel_class in {"ampere", "ada", "hopper", "blackwell_dc", "blackwell_rtx"}:
-            kernels["fp8"] = KvKernel(KvFormat("fp8", 1.0), "fp8", _DOCS)
+            kernels["fp8"] = KvKernel(KvFormat("fp8", 1.0), "fp8", _DOCS, reads_latents=True)
             kernels["int8"] = KvKernel(KvFormat("int8", 1.0), "int8", _DOCS + " (legacy)")
         if gpu.kernel_class == "blackwell_dc":
             kernels["nvfp4"] = KvKernel(KvFormat("nvfp4", 0.5625), "nvfp4", _DOCS)

@@ -73,7 +73,7 @@ class Vllm:
         kind = gpu.kernel_class
         kernels: dict[str, KvKernel] = {}
         if kind in _FLASHINFER | {"cdna3", "cdna4", "xe2"}:
-            kernels["fp8"] = KvKernel(_FP8, "fp8", _PAGES)
+            kernels["fp8"] = KvKernel(_FP8, "fp8", _PAGES, reads_latents=True)
         if kind in _TRITON | {"volta", "cdna2"}:
             kernels["int8"] = KvKernel(_INT8, "int8_per_token_head", _PAGES)
         if kind in _TRITON:
@@ -91,6 +91,7 @@ class Vllm:
         parts = ["vllm serve", model, f"--max-model-len {deployment.workload.context_tokens}"]
         sizes = (("tensor", layout.tp), ("pipeline", layout.pp), ("data", layout.dp))
         parts += [f"--{kind}-parallel-size {count}" for kind, count in sizes if count > 1]
+        parts += [f"--decode-context-parallel-size {layout.dcp}"] if layout.dcp > 1 else []
         for field, flag in self.settings_flags.items():
             value = getattr(settings, field)
             if value is not None and not any(extra.startswith(flag) for extra in extra_flags):

@@ -20,6 +20,7 @@ class Combined:
         self.order = 100 + quantization.order * 10 + placement.order
         self.kv_suffix: str | None = quantization.kv_suffix
         self.second_pool: bool = placement.second_pool
+        self.per_head: bool = placement.per_head
         self.accuracy: Accuracy = quantization.accuracy.plus(placement.accuracy)
         self.formula: tuple[str, ...] = (*quantization.formula[:1], *placement.formula)
         self.inputs: tuple[Input, ...] = (*quantization.inputs, *placement.inputs)

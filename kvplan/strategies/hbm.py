@@ -14,6 +14,7 @@ class Hbm:
     order = 0
     kv_suffix: str | None = None
     second_pool = False
+    per_head = False
     accuracy = EXACT
     formula = (
         "HBM   = weights + activations + runtime + graphs + users x KV bytes of one sequence",

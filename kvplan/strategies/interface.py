@@ -67,6 +67,8 @@ class Strategy(Protocol):
     """The engine's KV kernel that it needs, or None for the checkpoint's own type."""
     second_pool: bool
     """It needs host memory apart from the GPU's."""
+    per_head: bool
+    """It picks tokens head by head, which nobody has published for MLA's one latent."""
     accuracy: Accuracy
     formula: tuple[str, ...]
     inputs: tuple[Input, ...]

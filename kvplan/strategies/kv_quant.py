@@ -28,6 +28,7 @@ class KvQuant(NamedTuple):
     evidence: tuple[str, ...] = ()
     caution: str = ""
     second_pool: bool = False
+    per_head: bool = False
     formula: tuple[str, ...] = _FORMULA
     inputs: tuple[Input, ...] = ()
     stock: bool = True

@@ -29,6 +29,7 @@ class OffloadCpuAttention:
     order = 4
     kv_suffix: str | None = None
     second_pool = True
+    per_head = True
     accuracy = Accuracy(2.1, 2.5, "LongBench", "ScoutAttention: 2.1 at 2048 tokens, 2.5 at 1024")
     formula = (
         "HBM   = weights + overheads + users x (KV bytes / 32 digests + 2048 chosen tokens)",

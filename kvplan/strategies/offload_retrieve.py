@@ -35,6 +35,7 @@ class OffloadRetrieve:
     order = 3
     kv_suffix: str | None = None
     second_pool = True
+    per_head = True
     accuracy = Accuracy(0.66, 1.97, "RULER at 128k", "RetroInfer v3, four models (0.66, 0.73, 1.50, 1.97)")
     formula = (
         "HBM   = weights + overheads + users x (KV bytes x (1/16 index + 5.4 % cache) + steady tokens)",

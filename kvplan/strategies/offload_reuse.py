@@ -23,6 +23,7 @@ class OffloadReuse:
     order = 1
     kv_suffix: str | None = None
     second_pool = True
+    per_head = False
     accuracy = EXACT
     formula = (
         "HBM   = as hbm: every decoding sequence keeps all its KV in GPU memory",

@@ -18,6 +18,7 @@ class OffloadStream:
     order = 2
     kv_suffix: str | None = None
     second_pool = True
+    per_head = False
     accuracy = EXACT
     formula = (
         "HBM   = weights + overheads + the KV that fits + two layers' worth of the rest",

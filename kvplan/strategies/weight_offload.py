@@ -21,6 +21,7 @@ class WeightOffload:
     order = 1
     kv_suffix: str | None = None
     second_pool = True
+    per_head = False
     accuracy = EXACT
     formula = (
         "HBM   = what is left for weights after KV and overheads",

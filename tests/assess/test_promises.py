@@ -55,6 +55,13 @@ def test_a_format_without_a_kernel_is_a_no(host: str, engine: str, strategy: str
     assert engine in item.reason
 
 
+def test_mla_has_fp8_and_no_published_retrieval() -> None:
+    answer = judged(model="deepseek-v3", host="h200-server", context="32k", users=8)
+    assert answer.strategy("kv-fp8").outcome == "fits"
+    assert answer.strategy("kv-int4").bound_by == "kernel"
+    assert answer.strategy("offload-retrieve").outcome == "unknown"
+
+
 def test_nvfp4_runs_on_blackwell() -> None:
     answer = judged(model="llama3-8b", host="b200-server", gpus=1, context="8k")
     assert answer.strategy("kv-nvfp4").outcome == "fits"

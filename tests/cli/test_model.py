@@ -1,0 +1,132 @@
+"""``kvplan model list`` and ``kvplan model show``."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.kit import answer, kvplan
+from tests.golden_kit import check_golden
+
+OWN = """
+[models.tiny]
+name = "Tiny"
+family = "Own"
+aliases = ["wee"]
+notes = "made up"
+[models.tiny.config]
+model_type = "llama"
+hidden_size = 1024
+intermediate_size = 4096
+num_attention_heads = 8
+num_hidden_layers = 3
+num_key_value_heads = 2
+vocab_size = 1000
+max_position_embeddings = 4096
+"""
+
+
+def names(*arguments: str) -> list[str]:
+    return [row["name"] for row in answer("model", "list", *arguments)["models"]]
+
+
+def test_every_listed_name_can_be_shown() -> None:
+    for row in answer("model", "list")["models"]:
+        sheet = answer("model", "show", row["name"])
+        shared = ("name", "title", "hub_id", "attention", "parameters", "layers", "kv_bytes_per_token", "dtype", "source")
+        assert {name: sheet[name] for name in shared} == {name: row[name] for name in shared}
+        assert answer("kv", "--model", row["name"])["kv_bytes_per_token"] == row["kv_bytes_per_token"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "some", "none"),
+    [
+        (("--attention", "mla"), "deepseek-v3", "llama3-8b"),
+        (("--attention", "MLA"), "kimi-k2", "qwen3-8b"),
+        (("--attention", "gqa", "--attention", "moe"), "qwen3-30b-a3b", "qwen3-8b"),
+        (("--attention", "sliding"), "gpt-oss-120b", "llama3-8b"),
+        (("--family", "qwen 3"), "qwen3-8b", "qwen2.5-7b"),
+        (("--family", "qwen2.5"), "qwen2.5-7b", "qwen3-8b"),
+        (("--family", "gpt_oss"), "gpt-oss-20b", "llama3-8b"),
+    ],
+)
+def test_filters(arguments: tuple[str, ...], some: str, none: str) -> None:
+    found = names(*arguments)
+    assert some in found and none not in found
+    assert len(found) < len(names())
+
+
+def test_figures_of_a_mixture_of_experts() -> None:
+    """Published: 671B and an MTP module of 14B, 37B active, 61 layers, 256 experts of which 8 are chosen."""
+    sheet = answer("model", "show", "deepseek-v3")
+    assert round(sheet["parameters"] / 1e9) == 685
+    assert 36e9 < sheet["active_parameters"] < 38e9
+    assert sheet["experts"] == {"experts": 256, "experts_per_token": 8, "moe_layers": 58, "intermediate_size": 2048}
+    assert sheet["attention"] == ["MLA", "MoE"]
+    assert sheet["kv_layers"][0]["key_elements"] == 512 + 64
+    assert sheet["published_parameters"] == 684531386000
+
+
+def test_weight_bytes_by_type() -> None:
+    weights = answer("model", "show", "llama3-8b")["weight_bytes"]
+    assert weights["bf16"] == 2 * 8_030_261_248
+    assert weights["awq-int4"] < weights["fp8"] < weights["bf16"]
+    # published AWQ checkpoint of this model: 5.73 GB
+    assert weights["awq-int4"] == pytest.approx(5.73e9, rel=0.01)
+
+
+@pytest.mark.parametrize("name", ["LLAMA3-8B", "meta-llama/Llama-3.1-8B-Instruct", "llama-3.1-8b"])
+def test_aliases_are_shown_by_their_model(name: str) -> None:
+    sheet = answer("model", "show", name)
+    assert sheet["name"] == "llama3-8b"
+    assert "llama-3.1-8b" in sheet["aliases"]
+
+
+def test_a_catalog_of_ones_own(tmp_path: Path) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text(OWN, encoding="utf-8")
+    assert names("--catalog", str(path))[-1] == "tiny"
+    assert names("--family", "own", "--catalog", str(path)) == ["tiny"]
+    sheet = answer("model", "show", "wee", "--catalog", str(path))
+    assert (sheet["title"], sheet["family"], sheet["notes"], sheet["aliases"]) == ("Tiny", "Own", "made up", ["wee"])
+    assert sheet["kv_bytes_per_token"] == 2 * 2 * 128 * 3 * 2
+    assert "tiny" not in names()
+
+
+def test_a_config_at_a_path_is_shown_too(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({
+        "model_type": "llama", "hidden_size": 1024, "intermediate_size": 4096, "num_attention_heads": 8,
+        "num_hidden_layers": 3, "num_key_value_heads": 2, "vocab_size": 1000,
+    }), encoding="utf-8")  # fmt: skip
+    sheet = answer("model", "show", str(path))
+    assert (sheet["name"], sheet["family"], sheet["aliases"]) == (str(path), None, [])
+
+
+def test_csv_has_the_fields_of_the_json() -> None:
+    rows = list(csv.DictReader(io.StringIO(kvplan("model", "list", "--format", "csv").out)))
+    listed = answer("model", "list")["models"]
+    assert list(rows[0]) == list(listed[0])
+    assert [row["name"] for row in rows] == [row["name"] for row in listed]
+    assert rows[0]["parameters"] == str(listed[0]["parameters"])
+
+
+def test_families_name_every_architecture() -> None:
+    families = {row["family"]: row["model_types"] for row in answer("model", "list", "--families")["families"]}
+    assert "deepseek_v3" in families["deepseek"]
+    known = {model_type for types in families.values() for model_type in types}
+    assert {row["model_type"] for row in answer("model", "list")["models"]} <= known
+
+
+@pytest.mark.parametrize("columns", [80, 100, 160])
+def test_the_screens(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    shown = kvplan("model", "show", "gpt-oss-120b").out
+    check_golden(f"model-show-{columns}.txt", shown)
+    listed = kvplan("model", "list").out
+    assert max(map(len, (shown + listed).splitlines())) <= columns
+    assert "…" not in listed
