@@ -7,10 +7,11 @@ used.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False  # as typing.TYPE_CHECKING, without loading typing
 
 if TYPE_CHECKING:
     from kvplan import errors as errors
+    from kvplan.results.public import check as check
     from kvplan.results.public import fit as fit
     from kvplan.results.public import kv as kv
     from kvplan.results.public import sweep as sweep
@@ -18,11 +19,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _FUNCTIONS = ("check", "fit", "kv", "sweep")
+__all__ = ["__version__", "check", "errors", "fit", "kv", "sweep"]
 
-__all__ = ["__version__", "errors", "fit", "kv", "sweep"]
 
-
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """The public functions, loaded on first use."""
     from importlib import import_module
 

@@ -73,7 +73,7 @@ def _remedy(best: StrategyAssessment, change: str, *, works: bool = True) -> Rem
 
 
 def _spread_latents(deployment: Deployment, only: tuple[str, ...]) -> Iterator[Remedy]:
-    """MLA keeps its latent whole on every tensor-parallel rank: decode context parallelism spreads the tokens instead."""
+    """MLA keeps its latent whole on every tensor-parallel rank; decode context parallelism spreads tokens instead."""
     layout = deployment.layout
     ranks = layout.dcp * 2
     while ranks <= layout.tp and any(layers.replicated for layers in deployment.model.kv):

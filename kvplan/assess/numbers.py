@@ -32,6 +32,8 @@ Source: Llama-3.1-70B served by vLLM on H200 and B200 at 4 to 16 sequences, tp 2
 """
 ALL_REDUCE_PCIE_S = Interval(20e-6, 40e-6, 90e-6)
 """The same where GPUs meet over PCIe; class estimate."""
+UNKNOWN_PCIE_BYTES_PER_S = Interval(6e9, 20e9, 26e9)
+"""Between GPUs of a host whose link is not known; class interval from PCIe 3 x8 to 4 x16."""
 CORE_BYTES_PER_S = Interval(2.2e9, 2.8e9, 3.4e9)
 """What one core reads in CPU attention; source: ScoutAttention 36 cores near 100 GB/s, KTransformers >= 3.4."""
 CPU_DRAM_FRACTION = Interval(0.40, 0.50, 0.60)
@@ -144,7 +146,7 @@ def gpu_rates(gpu: Gpu, deployment: Deployment, end: int) -> GpuRates:
     rate = gpu.hbm_bytes_per_s or UNLIMITED
     flops = gpu.flops or UNLIMITED
     over_pcie = gpu.peer_bytes_per_s is None
-    link = host.link.bytes_per_s[2 - end] if host.link else UNLIMITED
+    link = (host.link.bytes_per_s if host.link else UNKNOWN_PCIE_BYTES_PER_S)[2 - end]
     peer = link if gpu.peer_bytes_per_s is None else 0.8 * gpu.peer_bytes_per_s
     return GpuRates(
         weight_bytes_per_s=rate * gpu.weight_read_fraction[2 - end],

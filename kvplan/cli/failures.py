@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import typer
 
+from kvplan.cli.outputs import forget_stdout
 from kvplan.cli.usage import UsageFault, usage_words
 from kvplan.errors import KvplanError
 
@@ -27,14 +28,11 @@ def run(build: Callable[[], typer.Typer], arguments: list[str]) -> None:
     except (typer.Abort, KeyboardInterrupt):
         code = 130
     except BrokenPipeError:
-        _forget_output()
+        forget_stdout()
         code = 0
-    except OSError as error:
-        _forget_output()
-        code = report("input", f"cannot write the result: {error.strerror}", None, None, False, USAGE_EXIT_CODE)
     except UsageFault as error:
         message, advice = usage_words(error)
-        code = report("usage", message, None, advice, as_json, USAGE_EXIT_CODE)
+        code = report("usage", message, None, advice, as_json, USAGE_EXIT_CODE) if message else USAGE_EXIT_CODE
     except RecursionError:
         code = report("input", "the input is nested too deeply", None, None, as_json, USAGE_EXIT_CODE)
     except Exception as error:
@@ -60,13 +58,8 @@ def report(code: str, message: str, where: str | None, help: str | None, as_json
 
 def wants_json(arguments: list[str]) -> bool:
     """Whether the arguments ask for JSON, read without parsing them all: a wrong flag must be reported as JSON too."""
-    pairs = zip(arguments, [*arguments[1:], ""], strict=True)
+    pairs = zip(arguments, [*arguments[1:], ""], strict=False)
     return any(
         first.lower() in ("--format=json", "-fjson") or (first in ("--format", "-f") and second.lower() == "json")
         for first, second in pairs
     )
-
-
-def _forget_output() -> None:
-    """The reader has gone away, or the disk is full: the interpreter's own flush at the end must not complain too."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

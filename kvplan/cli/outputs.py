@@ -30,7 +30,27 @@ def write(answer: Answer, renderers: Renderers[Answer], format: str | None, outp
         except OSError as error:
             raise InputError(f"cannot write: {error.strerror}", where=str(path)) from None
     if format is not None or not files:
-        sys.stdout.write(known[format_named(format, tuple(known), "table")](answer))
+        print_text(known[format_named(format, tuple(known), "table")](answer))
+
+
+def print_text(text: str) -> None:
+    """Write to stdout. A reader that has gone away has read what it wanted: the exit code stays the answer's."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        forget_stdout()
+    except OSError as error:  # a full disk
+        forget_stdout()
+        raise InputError(f"cannot write the result: {error.strerror}") from None
+    except UnicodeEncodeError:
+        encoding = sys.stdout.encoding
+        sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+
+
+def forget_stdout() -> None:
+    """Let what is still to be written go nowhere, so that the interpreter's own flush at the end doesn't complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _without_colour(render: Callable[[Answer], str], answer: Answer) -> str:

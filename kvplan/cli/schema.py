@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from kvplan.cli import options as o
+from kvplan.cli.outputs import print_text
 from kvplan.cli.quick import QuickCommand
 from kvplan.results.schemas import NAMES, schema
 
@@ -27,4 +28,4 @@ def register(app: typer.Typer) -> None:
 
 def schema_command(name: Name) -> None:
     """The JSON Schema (draft 2020-12) that an answer with --format json validates against."""
-    typer.echo(json.dumps(schema(name), indent=2))
+    print_text(json.dumps(schema(name), indent=2) + "\n")

@@ -20,7 +20,9 @@ __all__ = ["UsageFault", "usage_words"]
 
 
 def usage_words(error: UsageFault) -> tuple[str, str]:
-    """(what is wrong, what to do) about an option, an argument or a command."""
+    """(what is wrong, what to do) about an option, an argument or a command; ("", "") where help was shown instead."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        return "", ""
     context: Any = getattr(error, "ctx", None)
     listing = f"{context.command_path if context else 'kvplan'} --help"
     name: str = getattr(error, "option_name", "")

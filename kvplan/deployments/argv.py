@@ -40,7 +40,7 @@ class Arguments:
 
 
 def read_arguments(words: Sequence[Word], *, positional_model: bool) -> Arguments:
-    """Settings of a vLLM command. ``positional_model``: the first plain word is the model, as in ``vllm serve MODEL``."""
+    """Settings of a vLLM command. With ``positional_model`` the first plain word is the model: ``vllm serve MODEL``."""
     found = Arguments()
     index = 0
     while index < len(words):

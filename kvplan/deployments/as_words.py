@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from kvplan.deployments.found import Complaint, FoundDeployment, Setting, Value
@@ -73,7 +74,10 @@ def _value(setting: Setting) -> Value:
     if name in _COUNTS:
         return _count(name, value)
     if name in _NUMBERS:
-        return float(str(value))
+        number = float(str(value))
+        if not math.isfinite(number):
+            raise InputError(f"{_spelled(name)} must be a finite number (it is {value!r})")
+        return number
     if name in _ENGINE_TOKENS:
         return str(value) if str(value).lower() in AUTO_LENGTHS else parse_vllm_tokens(str(value), what=_spelled(name))
     if name in _TOKENS:
@@ -97,7 +101,7 @@ def _spelled(name: str) -> str:
 
 def _words(found: FoundDeployment, values: dict[str, Value]) -> Words:
     """The values that ``fit`` has a word for. vLLM's own defaults: one rank of each kind unless told."""
-    known = set(Words.__dataclass_fields__) - {"catalog", "strategies", "ep"}
+    known = set(Words._fields) - {"catalog", "strategies", "ep"}
     given = {name: value for name, value in values.items() if name in known}
     if given.get("max_model_len") in AUTO_LENGTHS:
         del given["max_model_len"]

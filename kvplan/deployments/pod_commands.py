@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kvplan.deployments.argv import Arguments, Word, read_arguments
 from kvplan.deployments.interface import Source
 from kvplan.deployments.shell_commands import ENGINE_WORD, commands_in
-from kvplan.deployments.shell_words import Expansion
+from kvplan.deployments.shell_expansions import Expansion
 from kvplan.deployments.yaml_tree import Node
 
 _REFERENCE = re.compile(r"\$\$|\$\(([A-Za-z_][\w.-]*)\)")
@@ -35,10 +35,11 @@ def command_of(
     nodes = [*command, *args]
     for node in nodes:
         if ENGINE_WORD.search(node.text) and re.search(r"\s", node.text.strip()):
-            found = commands_in(node.text, source.path, _text_line(node), environment)
+            found = commands_in(_filled_in(node.text, environment), source.path, _text_line(node), environment)
             if found:
                 line = _own_line(source, node, found[0].place.line)
-                return PodCommand(_on_own_lines(found[0].arguments, node, source), line, {**given, **found[0].environment})
+                arguments = _on_own_lines(found[0].arguments, node, source)
+                return PodCommand(arguments, line, {**given, **found[0].environment})
     words = [_word(node, source, environment) for node in nodes]
     start = _engine_index(words)
     if start is not None:
@@ -76,9 +77,11 @@ def environment_of(container: Node, roots: list[Node], source: Source) -> dict[s
 
 def _config_map(name: str, roots: list[Node]) -> dict[str, Node]:
     for root in roots:
-        if name and root.kind == "map" and root.scalar("kind") == "ConfigMap" and root.scalar("metadata", "name") == name:
-            data = root.get("data")
-            return {key: node for key, node in data.entries.items() if node.kind == "scalar"} if data is not None else {}
+        data = root.get("data")
+        if data is None or not name or root.scalar("kind") != "ConfigMap":
+            continue
+        if root.scalar("metadata", "name") == name:
+            return {key: node for key, node in data.entries.items() if node.kind == "scalar"}
     return {}
 
 
@@ -99,6 +102,16 @@ def _word(node: Node, source: Source, environment: dict[str, Expansion]) -> Word
     if reason is None and re.search(r"\{\{.*\}\}|\$\{", text):
         reason = "a placeholder is filled in later"
     return Word(text, place, reason)
+
+
+def _filled_in(text: str, environment: dict[str, Expansion]) -> str:
+    """A shell text with the ``$(NAME)`` that Kubernetes fills in before any shell reads it, on the same lines."""
+
+    def one(match: re.Match[str]) -> str:
+        known = environment.get(match[1] or "")
+        return match[0] if known is None or known.reason is not None else known.text.replace("\n", " ")
+
+    return _REFERENCE.sub(one, text)
 
 
 def _substituted(text: str, environment: dict[str, Expansion]) -> tuple[str, str | None]:

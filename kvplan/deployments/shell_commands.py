@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from kvplan.deployments.argv import Arguments, Word, read_arguments
 from kvplan.deployments.found import Place
 from kvplan.deployments.images import is_vllm_image
+from kvplan.deployments.shell_expansions import Expansion
 from kvplan.deployments.shell_variables import Variables
-from kvplan.deployments.shell_words import Expansion, ShellReader
+from kvplan.deployments.shell_words import ShellReader
 
 ENGINE_WORD = re.compile(
     r"(?<![\w./-])(?:[\w./-]+/)?vllm[ \t]+serve(?=[\s\"'\\]|$)"
@@ -21,11 +22,13 @@ ENGINE_WORD = re.compile(
 )
 _SPEAKERS = {"echo", "printf", "pkill", "pgrep", "grep", "egrep", "kill", "cat", "which", "log", "info", "die", "pip",
              "warn", "error", "docker-compose", "sed", "awk", "help", "usage", "print", "pip3", "uv"}  # fmt: skip
-_RUNNERS = {"bash", "sh", "zsh", "ssh", "docker", "podman", "srun", "tmux", "screen", "nohup", "exec", "sudo", "kubectl",
-            "eval", "su", "timeout", "env", "script", "singularity", "apptainer", "enroot", "mpirun", "setsid",
-            "nerdctl", "/bin/bash", "/bin/sh", "time", "numactl"}  # fmt: skip
+_RUNNERS = {"bash", "sh", "zsh", "ssh", "docker", "podman", "srun", "tmux", "screen", "nohup", "exec", "sudo",
+            "kubectl", "eval", "su", "timeout", "env", "script", "singularity", "apptainer", "enroot", "mpirun",
+            "setsid", "nerdctl", "/bin/bash", "/bin/sh", "time", "numactl"}  # fmt: skip
 _ASSIGNED_TEXT = re.compile(r"^(?:export[ \t]+)?\w+=$")
 _PREFIX = re.compile(r"(?:^|[\s;&|])([A-Za-z_]\w*)=(\"[^\"$`]*\"|'[^']*'|[^\s\"'$`;&|]*)(?=\s)")
+_NO_FLAGS = {"bash", "sh", "vllm", "python", "python3", "-c", "-lc"}
+_SEPARATOR = re.compile(r"&&|\|\||[;|(]|\bthen\b|\bdo\b|\belse\b")
 MOST_COMMANDS = 200
 
 
@@ -45,7 +48,7 @@ def commands_in(text: str, path: str, first_line: int, outer: dict[str, Expansio
     """Every vLLM command of a shell text, in order. ``outer`` are variables that its container sets."""
     variables = Variables(text, path, first_line, outer)
     reader = ShellReader(text, path, first_line, variables.lookup)
-    found = []
+    found: list[Command] = []
     for match in ENGINE_WORD.finditer(text):
         if len(found) >= MOST_COMMANDS:
             break
@@ -97,7 +100,7 @@ def _closing(text: str, start: int, quote: str) -> int:
 
 def _image_has_flags(words: list[Word]) -> bool:
     """Whether what follows an image goes to vLLM itself, and not to a shell inside the container."""
-    return bool(words) and words[0].text.rsplit("/", 1)[-1] not in {"bash", "sh", "vllm", "python", "python3", "-c", "-lc"}
+    return bool(words) and words[0].text.rsplit("/", 1)[-1] not in _NO_FLAGS
 
 
 def _line_start(text: str, position: int) -> int:
@@ -121,13 +124,13 @@ def _open_quote(before: str) -> str | None:
 
 
 def _statement_start(text: str, line_start: int, position: int) -> int:
-    last = [match.end() for match in re.finditer(r"&&|\|\||[;|(]|\bthen\b|\bdo\b|\belse\b", text[line_start:position])]
+    last = [match.end() for match in _SEPARATOR.finditer(text[line_start:position])]
     return line_start + (last[-1] if last else 0)
 
 
 def _is_run(before: str, quote: str | None) -> bool:
     """Whether the engine word is run here, rather than printed, searched for or installed."""
-    segment = re.split(r"&&|\|\||[;|(]|\bthen\b|\bdo\b|\belse\b", before if quote is None else before.rsplit(quote, 1)[0])[-1]
+    segment = _SEPARATOR.split(before if quote is None else before.rsplit(quote, 1)[0])[-1]
     words = [word for word in segment.split() if not re.match(r"^[A-Za-z_]\w*=\S", word)]
     first = words[0].lstrip("@-") if words else ""
     if first in _SPEAKERS or (first.startswith("log") and len(words) == 1):

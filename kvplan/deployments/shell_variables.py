@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from kvplan.deployments.argv import Word
 from kvplan.deployments.found import Place
-from kvplan.deployments.shell_words import Expansion, ShellReader
+from kvplan.deployments.shell_expansions import Expansion
+from kvplan.deployments.shell_words import ShellReader
 
 _STATEMENT = re.compile(
     r"(?:^|;|&&|\|\||\bthen\b|\bdo\b|\belse\b|\{)[ \t]*"

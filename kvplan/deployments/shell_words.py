@@ -8,35 +8,17 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kvplan.deployments.argv import Word
 from kvplan.deployments.found import Place
+from kvplan.deployments.shell_expansions import NAME, Expansion, Lookup, braced
 
-_NAME = re.compile(r"[A-Za-z_]\w*|[0-9@*#?$!-]")
-_DEFAULT = re.compile(r"^([A-Za-z_]\w*|[0-9])(:?[-=])(.*)$", re.DOTALL)
-_ARRAY = re.compile(r"^([A-Za-z_]\w*)\[[@*]\]$")
 _ENDS = "\n;|&)"
 MOST_WORDS = 2000
 LONGEST_COMMAND = 8192
 """Characters of one command; an unclosed quote ends here."""
 MOST_DEPTH = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Expansion:
-    """What ``$something`` stands for: text, or whole words of an array, or a reason why that is not known."""
-
-    text: str = ""
-    words: tuple[Word, ...] | None = None
-    place: Place | None = None
-    reason: str | None = None
-    optional: bool = False
-
-
-Lookup = Callable[[str], Expansion]
-"""Name -> what the variable holds."""
 
 
 @dataclass(slots=True)
@@ -171,12 +153,13 @@ class ShellReader:
             self._unknown("a command or arithmetic expansion is never executed", text=self.text[start : self.position])
         elif following == "{":
             self._skip_balanced("{", "}")
-            self._expand(self._braced(self.text[start + 2 : self.position - 1]), self.text[start : self.position], quoted)
+            known = self._braced(self.text[start + 2 : self.position - 1])
+            self._expand(known, self.text[start : self.position], quoted)
         elif following == "'" and not quoted:
             self.position += 1
             self._single_quotes()
         else:
-            match = _NAME.match(self.text, start + 1)
+            match = NAME.match(self.text, start + 1)
             self.position = match.end() if match else start + 1
             if match is None:
                 self._add("$")
@@ -184,23 +167,13 @@ class ShellReader:
                 self._expand(self.lookup(match[0]), self.text[start : self.position], quoted)
 
     def _braced(self, body: str) -> Expansion:
-        """``${NAME}``, ``${NAME:-default}``, ``${NAME[@]}``; everything else is not literal."""
-        array = _ARRAY.match(body)
-        if array or _NAME.fullmatch(body):
-            return self.lookup(array[1] if array else body)
-        default = _DEFAULT.match(body)
-        if default is None:
-            return Expansion(reason=f"${{{body[:40]}}} is not a literal value", optional=":+" in body)
-        known = self.lookup(default[1])
-        if known.reason is None and (known.text or known.words or default[2] in "-="):
-            return known
+        found = braced(body, self.lookup)
+        if not isinstance(found, str):
+            return found
         if self.depth >= MOST_DEPTH:
             return Expansion(reason="nested too deeply")
-        if known.reason is not None and known.place is not None:
-            return known  # it is assigned somewhere, but not literally: the default may not be what holds
-        inner = ShellReader(default[3], self.path, 1, self.lookup, self.depth + 1)
-        words = inner.whole_text()
-        return Expansion(words.text, reason=words.unresolved)
+        inner = ShellReader(found, self.path, 1, self.lookup, self.depth + 1).whole_text()
+        return Expansion(inner.text, reason=inner.unresolved)
 
     def whole_text(self) -> Word:
         """The whole text as one word, blanks kept, quotes removed."""

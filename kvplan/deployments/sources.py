@@ -7,8 +7,8 @@ import stat
 import sys
 from collections.abc import Iterator, Sequence
 
-from kvplan.deployments.found import FoundDeployment, Place
 from kvplan.deployments.forms import form_of
+from kvplan.deployments.found import FoundDeployment, Place
 from kvplan.deployments.interface import Source, Unreadable
 from kvplan.errors import InputError
 from kvplan.units import MIB, shorten
@@ -16,6 +16,10 @@ from kvplan.units import MIB, shorten
 LARGEST_FILE_BYTES = 4 * MIB
 SUFFIXES = (".toml", ".yaml", ".yml", ".sh")
 """Files that a folder is searched for."""
+_TRACES = (b"vllm", b"kvplan.deployment", b"max-model-len", b"max_model_len", b"tensor-parallel-size",
+           b"tensor_parallel_size", b"gpu-memory-utilization", b"gpu_memory_utilization", b"max-num-", b"max_num_",
+           b"kv-cache", b"kv_cache")  # fmt: skip
+"""Every file that some form recognises has one of these."""
 _SKIPPED_FOLDERS = {"node_modules", "__pycache__", "site-packages"}
 
 
@@ -24,9 +28,9 @@ def read_deployments(paths: Sequence[str]) -> tuple[list[tuple[FoundDeployment, 
     found: list[tuple[FoundDeployment, Source]] = []
     unreadable: list[Unreadable] = []
     for path, asked_for in _files(paths):
-        source = read_source(path)
-        if isinstance(source, Unreadable):
-            unreadable.append(source)
+        source = read_source(path, asked_for=asked_for)
+        if source is None or isinstance(source, Unreadable):
+            unreadable += [source] if source is not None else []
             continue
         form = form_of(source)
         if form is None:
@@ -42,8 +46,11 @@ def read_deployments(paths: Sequence[str]) -> tuple[list[tuple[FoundDeployment, 
     return found, unreadable
 
 
-def read_source(path: str) -> Source | Unreadable:
-    """One file as text, or why not. ``-`` is standard input."""
+def read_source(path: str, *, asked_for: bool = True) -> Source | Unreadable | None:
+    """One file as text, or why not. ``-`` is standard input.
+
+    None for a file that a folder happens to hold, which is no text and has nothing to do with deployments.
+    """
     shown = shorten(path, 200)
     where = Place(shown, 1)
     try:
@@ -55,6 +62,8 @@ def read_source(path: str) -> Source | Unreadable:
         return Unreadable(where, f"cannot be read: {error.strerror or type(error).__name__}")
     except ValueError as error:
         return Unreadable(where, f"cannot be read: {error}")
+    if not asked_for and not any(word in data for word in _TRACES):
+        return None
     if len(data) > LARGEST_FILE_BYTES:
         return Unreadable(where, "is larger than 4 MiB, so it is no deployment file")
     if b"\0" in data:

@@ -6,7 +6,8 @@ import re
 from typing import Final
 
 _HEADER = re.compile(r"[ \t]*\[\[?([^\]\n]*)\]")
-_KEY = re.compile(r"[ \t]*((?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')(?:[ \t]*\.[ \t]*(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*'))*)[ \t]*=")
+_ONE = r"(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')"
+_KEY = re.compile(rf"[ \t]*({_ONE}(?:[ \t]*\.[ \t]*{_ONE})*)[ \t]*=")
 _PART = re.compile(r"[\w-]+|\"([^\"]*)\"|'([^']*)'")
 _QUOTES: Final = ('"""', "'''", '"', "'")
 
@@ -37,7 +38,8 @@ def key_lines(text: str) -> dict[tuple[str, ...], int]:
 
 
 def _parts(dotted: str) -> tuple[str, ...]:
-    return tuple(next((text for text in match.groups() if text is not None), match[0]) for match in _PART.finditer(dotted))
+    parts = _PART.finditer(dotted)
+    return tuple(next((text for text in match.groups() if text is not None), match[0]) for match in parts)
 
 
 def _value_end(text: str, position: int) -> int:

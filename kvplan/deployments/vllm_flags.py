@@ -118,9 +118,9 @@ FLAGS: Final = frozenset(SETTINGS) | SWITCHES | SEVERAL | OTHERS
 
 
 def flag_named(written: str) -> str | None:
-    """``--max_model-le`` -> ``max-model-len``: dashes and underscores alike, any unique prefix; None for an unknown one.
+    """``--max_model-le`` -> ``max-model-len``: dashes and underscores alike, and any unique prefix.
 
-    A flag that is not in the list keeps its own name. Short forms (``-tp``) are whole.
+    A long flag that is not in the list keeps its own name; a short one (``-tp``) that is not is None.
     """
     if not written.startswith("--"):
         return SHORT.get(written[1:])

@@ -92,7 +92,9 @@ class _Builder:
             return self._finished(node, event.anchor)
         if kind == "AliasEvent":
             known = self._anchors.get(event.anchor)
-            return YamlFault(self.line, f"no anchor &{event.anchor[:40]}") if known is None else self._finished(known, None)
+            if known is None:
+                return YamlFault(self.line, f"no anchor &{event.anchor[:40]}")
+            return self._finished(known, None)
         if kind in ("SequenceStartEvent", "MappingStartEvent"):
             return self._open(Node("list" if kind[0] == "S" else "map", self.line), event.anchor)
         if kind in ("SequenceEndEvent", "MappingEndEvent"):

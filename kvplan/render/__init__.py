@@ -71,3 +71,12 @@ def sheet_formats() -> Mapping[str, Renderer]:
 def explain_formats() -> Mapping[str, Renderer]:
     """Formats of ``kvplan explain``."""
     return {"table": lazily("explain_table", "render"), "json": lazily("json_text", "render")}
+
+
+def check_formats() -> Mapping[str, Renderer]:
+    """Formats of ``kvplan check``."""
+    return {
+        "table": lazily("check_table", "render"),
+        "json": lazily("json_text", "render"),
+        "markdown": lazily("check_markdown", "render"),
+    }

@@ -168,8 +168,13 @@ def left_out(assessment: Assessment, screen: Screenful) -> list[Note]:
         else:
             label = f"{humans.OUTCOME_WORDS[item.outcome]}, {item.reason}"
         groups.setdefault(label, []).append(item.id)
-    notes = [Note(f"{humans.clean(label)}:", f"{', '.join(ids)}.") for label, ids in groups.items()]
+    notes = [Note(f"{humans.clean(label)}:", f"{', '.join(_without_pairs(ids))}.") for label, ids in groups.items()]
     return notes + _twins(screen)
+
+
+def _without_pairs(ids: list[str]) -> list[str]:
+    """Combinations go without saying where their placement is listed already."""
+    return [name for name in ids if name.partition("+")[2] not in ids]
 
 
 def _twins(screen: Screenful) -> list[Note]:

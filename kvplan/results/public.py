@@ -16,6 +16,7 @@ from kvplan.results import fit as fits
 from kvplan.units import shorten
 
 if TYPE_CHECKING:
+    from kvplan.results.check import CheckResult
     from kvplan.results.kv import KvResult
     from kvplan.results.sweep import SweepResult
 
@@ -48,6 +49,33 @@ def kv(*, model: Name, pool_gib: float | None = None, pool_bytes: int | None = N
     if pool_bytes is not None:
         pool_bytes = _converted("pool_bytes", "int", pool_bytes)
     return answer(words_from(model=model, **words), pool_gib=pool_gib, pool_bytes=pool_bytes)
+
+
+def check(
+    *paths: Name | Sequence[Name],
+    host: Name | None = None,
+    catalog: Name | Sequence[Name] = (),
+    baseline: Name | None = None,
+    fail_on: str = "fail",
+    exit_zero: bool = False,
+) -> CheckResult:
+    """Do the deployment files at these paths stay inside their host's budgets?"""
+    from kvplan.results.check import FAIL_ON
+    from kvplan.results.check import check as answer
+
+    listed = [path for given in paths for path in _names("path", given)]
+    if not listed:
+        raise InputError("no path was named", help="kvplan.check('deploy/')")
+    if fail_on not in FAIL_ON:
+        raise InputError(f"fail_on {shorten(repr(fail_on))} is not known", help="known: " + ", ".join(FAIL_ON))
+    return answer(
+        listed,
+        host=None if host is None else _text("host", host),
+        catalog=_names("catalog", catalog),
+        baseline=None if baseline is None else _text("baseline", baseline),
+        fail_on=fail_on,
+        exit_zero=exit_zero,
+    )
 
 
 def sweep(

@@ -19,11 +19,12 @@ def rule_texts() -> dict[str, RuleText]:
     from kvplan.rules import all_rules
 
     return {
-        rule.ID: RuleText(rule.ID, rule.TITLE, _prose(getattr(rule, "__doc__", "") or ""), rule.LEVEL)
+        rule.ID: RuleText(rule.ID, rule.TITLE, _prose(rule.ID, rule.__doc__ or ""), rule.LEVEL)
         for rule in all_rules().values()
     }
 
 
-def _prose(docstring: str) -> str:
-    """A docstring on one line, without the marks of code."""
-    return " ".join(docstring.replace("``", "").split())
+def _prose(rule_id: str, docstring: str) -> str:
+    """A docstring on one line, without the marks of code and the id that it may begin with."""
+    text = " ".join(docstring.replace("``", "").split()).removeprefix(f"{rule_id}: ")
+    return text[:1].upper() + text[1:]

@@ -10,7 +10,6 @@ from kvplan.deployments.found import FoundDeployment, Place
 from kvplan.domain.assessment import Assessment, StrategyAssessment
 from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Host
-from kvplan.domain.interval import Interval
 from kvplan.domain.model import Model
 from kvplan.rules.gpu_share import GpuShare
 
@@ -26,7 +25,6 @@ class Problem:
     remedy: str | None = None
     figures: dict[str, float | str] = field(default_factory=dict)
 
-
 @dataclass(frozen=True, slots=True)
 class Judged:
     """A deployment that could be looked up and judged."""
@@ -41,13 +39,10 @@ class Judged:
     """The longest request that the engine must hold; None where it fits the length to the pool itself."""
     length_by: str
     """What says so: ``max_model_len``, ``model`` or ``context``."""
-    itl_s: Interval | None
-    """Time per token, with the weights that ``--cpu-offload-gb`` really moves."""
 
     @property
     def deployment(self) -> Deployment:
         return self.frame.deployment
-
 
 @dataclass(frozen=True, slots=True)
 class Context:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kvplan.assess import assess
 from kvplan.assess.judge import Frame, find_excuse
 from kvplan.assess.verdict import best_first, closest
 from kvplan.deployments.as_words import Translated
 from kvplan.domain.assessment import StrategyAssessment
-from kvplan.domain.interval import Interval
 from kvplan.rules.context import Judged
 from kvplan.rules.gpu_share import GpuShare, share_of
 from kvplan.strategies import find_strategy
@@ -31,7 +28,6 @@ def judged_deployment(frame: Frame, translated: Translated, length: int | None, 
         share=_share(frame, configured, offloaded, translated.number("kv_cache_memory_bytes")),
         length_tokens=length,
         length_by=length_by,
-        itl_s=_itl_s(configured, frame, offloaded),
     )
 
 
@@ -59,26 +55,3 @@ def _share(
             return None
         strategy = find_strategy("hbm")
     return share_of(frame, strategy, offloaded_bytes=offloaded_bytes, pool_bytes=pool_bytes)
-
-
-def _itl_s(configured: StrategyAssessment, frame: Frame, offloaded_bytes: float) -> Interval | None:
-    """Time per token. The engine moves as many weight bytes as it is told, needed or not: the rest is added here."""
-    itl, link = configured.itl_s, frame.deployment.host.link
-    if itl is None or not offloaded_bytes or link is None or configured.id != "weight-offload":
-        return itl
-    stored = configured.budgets["dram_capacity"].parts
-    needed = sum(part.value for part in stored if part.name == "weights") / frame.deployment.layout.gpus
-    extra = max(offloaded_bytes - needed, 0.0)
-    best = extra / (0.85 * link.bytes_per_s.best)
-    return itl.plus(Interval(extra / link.bytes_per_s.high, best, extra / (0.65 * link.bytes_per_s.low)))
-
-
-def with_changes(frame: Frame, **changes: object) -> Frame | None:
-    """The same deployment with other settings, layout or weights, for remedies; None where it can't be."""
-    from kvplan.assess import build_frame
-    from kvplan.errors import KvplanError
-
-    try:
-        return build_frame(replace(frame.deployment, **changes))  # type: ignore[arg-type]
-    except KvplanError:
-        return None

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from kvplan.assess import build_frame, resident_kernel, with_compute_device
+from kvplan.assess import build_frame, with_compute_device
 from kvplan.assess.judge import Frame
 from kvplan.catalog.hardware import load_host
 from kvplan.catalog.models import load_model
@@ -14,11 +12,12 @@ from kvplan.deployments.resolve import DEFAULT_CONTEXT_TOKENS, resolve_on
 from kvplan.deployments.words import Words
 from kvplan.domain.host import Host
 from kvplan.domain.model import Model
-from kvplan.engines import find_engine
+from kvplan.engines import find_engine, natural_engine
 from kvplan.engines.versions import release
 from kvplan.errors import CannotJudge, InputError, KvplanError
 from kvplan.rules.context import Context, Judged, Problem
 from kvplan.rules.judging import judged_deployment
+from kvplan.rules.kv_types import missing_kernel
 from kvplan.rules.surroundings import contained, is_other_gpu, several
 
 _SIXTEEN_BIT = {"bf16", "fp16", "fp32"}
@@ -82,7 +81,7 @@ class _LookUp:
             self._stop("KV402", "unknown", f"the model can't be looked up: {error.message}", "model", remedy=advice)
             return None
         if self.translated.is_on("disable_hybrid_kv_cache_manager"):
-            model = replace(model, kv=tuple(replace(layers, window_tokens=None) for layers in model.kv))
+            model = model._replace(kv=tuple(layers._replace(window_tokens=None) for layers in model.kv))
         return model
 
     def _host(self) -> Host | None:
@@ -122,11 +121,16 @@ class _LookUp:
         return None
 
     def _engine(self, words: Words, host: Host | None) -> Words:
-        """The engine version: one that is newer than all modelled ones is judged as the newest, an older one not at all."""
+        """The engine version: one newer than all modelled ones is judged as the newest, an older one not at all."""
         name, _, version = (words.engine or "").partition("@")
+        try:
+            find_engine(name or "vllm")
+        except InputError as error:
+            self._stop("KV406", "fail", error.message, "engine", remedy=error.help)
+            return words
         if not version:
             if host is not None:
-                self._newest(name, "no engine version is given", "info")
+                self._newest(name or natural_engine(host), "no engine version is given", "info")
             return words
         try:
             find_engine(name).resolve_version(version)
@@ -138,13 +142,13 @@ class _LookUp:
                 newer = False
             if newer:
                 self._newest(engine, f"{error.message} yet", "unknown")
-                return replace(words, engine=engine)
+                return words._replace(engine=engine)
             self._stop("KV404", "unknown", error.message, "engine", "model", remedy=error.help)
         return words
 
     def _newest(self, engine: str, why: str, level: str) -> None:
-        known = find_engine(engine) if engine else None
-        judged_as = f"{known.name} {known.newest_version}" if known else "the newest version of the host's natural engine"
+        known = find_engine(engine)
+        judged_as = f"{known.name} {known.newest_version}"
         advice = "pin the version: defaults change between versions"
         self._problem("KV404", level, f"{why}: judged as {judged_as}", "engine", remedy=advice)
 
@@ -153,13 +157,18 @@ class _LookUp:
         weights = self._weights(words, model)
         length, by = self._length(words, model)
         if any(name in values for name in _LONGER) and length is not None:
-            model = replace(model, max_context_tokens=max(length, model.max_context_tokens or 0))
+            model = model._replace(max_context_tokens=max(length, model.max_context_tokens or 0))
         limit = model.max_context_tokens
         capped = min(length, limit) if length is not None and limit is not None else length
         context = self._context(capped, limit)
-        changed = replace(words, weights=weights, max_model_len=None, context=context, gpus=self._gpus(words, host))
-        changed = replace(changed, **_inside(words, context))
-        if self.stopped or not self._kernel_is_there(changed, host):
+        gpus = self._gpus(words, host)
+        changed = words._replace(weights=weights, max_model_len=None, context=context, gpus=gpus)
+        if not _holds(words, context):
+            changed = changed._replace(prompt_tokens=None, output_tokens=None)
+        missing = missing_kernel(changed, model, host)
+        if missing is not None:
+            self._stop("KV405", missing[0], missing[1], "kv_cache_dtype", remedy=missing[2])
+        if self.stopped:
             return None
         try:
             return self._framed(build_frame(resolve_on(changed, model, host)), model, capped, by)
@@ -169,7 +178,7 @@ class _LookUp:
             return None
 
     def _framed(self, frame: Frame, model: Model, length: int | None, by: str) -> Judged | None:
-        if frame.deployment.layout.dp > 1 and model.experts is not None and "dp" in values:
+        if frame.deployment.layout.dp > 1 and model.experts is not None and "dp" in self.translated.values:
             message = "experts spread over data-parallel ranks are not modelled, so weights for each GPU are not known"
             self._stop("KV407", "unknown", message, "dp")
             return None
@@ -215,34 +224,7 @@ class _LookUp:
             return None
         return max(1, min((words.tp or 1) * (words.pp or 1) * (words.dp or 1), host.gpus))
 
-    def _kernel_is_there(self, words: Words, host: Host) -> bool:
-        """Whether the GPU has a kernel for the KV type; a type that no GPU has is not known to kvplan."""
-        flag, gpu = words.kv_cache_dtype, host.gpu
-        if flag is None or gpu is None:
-            return True
-        engine = find_engine((words.engine or "vllm").partition("@")[0])
-        try:
-            kernel = resident_kernel(flag, engine.kv_kernels(gpu))
-        except InputError as error:
-            for kind in ("ampere", "ada", "hopper", "blackwell_dc", "cdna3"):
-                try:
-                    resident_kernel(flag, engine.kv_kernels(replace(gpu, kernel_class=kind)))
-                except InputError:
-                    continue
-                message = f"{engine.name} has no {flag} KV kernel for {gpu.name}"
-                self._stop("KV405", "fail", message, "kv_cache_dtype", remedy=error.help)
-                return False
-            self._stop("KV405", "unknown", f"KV type {flag[:40]!r} is not modelled", "kv_cache_dtype", remedy=error.help)
-            return False
-        if kernel is not None and not kernel.verified:
-            self._stop("KV405", "unknown", f"{flag} KV on {gpu.name}: {kernel.source}", "kv_cache_dtype")
-            return False
-        return True
 
-
-def _inside(words: Words, context: int) -> dict[str, int | None]:
-    """Prompt and output that a shortened context still holds; KV403 has said that it was too long."""
-    prompt, output = (None if value is None else int(value) for value in (words.prompt_tokens, words.output_tokens))
-    if (prompt or 0) + (output or 0) <= context:
-        return {"prompt_tokens": prompt, "output_tokens": output}
-    return {"prompt_tokens": None, "output_tokens": None}
+def _holds(words: Words, context: int) -> bool:
+    """Whether prompt and output are inside a context that was cut to the model's limit; KV403 has said that."""
+    return int(words.prompt_tokens or 0) + int(words.output_tokens or 0) <= context

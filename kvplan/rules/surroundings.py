@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from typing import Any
 
 from kvplan.domain.host import Host
 from kvplan.domain.interval import Interval
@@ -21,7 +21,7 @@ def contained(host: Host, cpu_limit: str | None, memory_limit: str | None) -> Ho
     A CPU limit counts logical CPUs, of which two make a core. A memory limit is all the container's own: what the
     operating system keeps comes out of the rest. On unified memory it does not bound what the GPU takes.
     """
-    changes: dict[str, object] = {}
+    changes: dict[str, Any] = {}
     if cpu_limit is not None:
         cores = cpus(cpu_limit) / 2
         changes["cpu_cores"] = Interval.exact(cores) if host.cpu_cores is None else host.cpu_cores.map(
@@ -31,15 +31,14 @@ def contained(host: Host, cpu_limit: str | None, memory_limit: str | None) -> Ho
         if host.dram_bytes is not None:
             usable = min(usable, host.dram_bytes - host.os_reserve_bytes)
         changes["dram_bytes"] = usable + host.os_reserve_bytes
-    return replace(host, **changes) if changes else host  # type: ignore[arg-type]
+    return host._replace(**changes) if changes else host
 
 
 def several(host: Host, nodes: int) -> Host:
     """So many such hosts as one; the network between them is not modelled."""
     if nodes == 1:
         return host
-    return replace(
-        host,
+    return host._replace(
         gpus=host.gpus * nodes,
         cpu_cores=host.cpu_cores.scaled(nodes) if host.cpu_cores else None,
         dram_bytes=host.dram_bytes * nodes if host.dram_bytes is not None else None,

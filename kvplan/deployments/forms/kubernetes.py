@@ -105,9 +105,9 @@ def _limits(container: Node, source: Source) -> dict[str, Setting]:
             if name in _GPU and node.text.isdigit():
                 settings["gpus"] = Setting("gpus", int(node.text), source.at(node.line))
     for name, key in (("cpu_limit", "cpu"), ("memory_limit", "memory")):
-        node = limits.get(key) if limits is not None else None
-        if node is not None and node.kind == "scalar" and node.text:
-            settings[name] = Setting(name, node.text, source.at(node.line))
+        limit = limits.get(key) if limits is not None else None
+        if limit is not None and limit.kind == "scalar" and limit.text:
+            settings[name] = Setting(name, limit.text, source.at(limit.line))
     return settings
 
 

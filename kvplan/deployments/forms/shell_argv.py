@@ -54,7 +54,8 @@ def _deployment(command: Command, source: Source, number: int, installed: str | 
         offloaded, unknown = settings_of_connector(settings["kv_transfer_config"])
         settings = {item.name: item for item in offloaded} | settings
         unresolved += unknown
-    image = command.image or next((word.text for word in command.before if "vllm" in word.text and ":" in word.text), None)
+    images = (word.text for word in command.before if "vllm" in word.text and ":" in word.text)
+    image = command.image or next(images, None)
     version = (vllm_version(image) if image else None) or installed
     if version is not None:
         settings["engine"] = Setting("engine", f"vllm@{version}", command.place)

@@ -13,6 +13,7 @@ from kvplan.deployments.vllm_flags import FLAGS, SETTINGS, flag_named, takes_val
 from kvplan.deployments.yaml_tree import Node, documents
 
 _KEY = re.compile(r"^([A-Za-z][\w-]*)[ \t]*:(?=\s|$)", re.MULTILINE)
+_OTHER_FORM = re.compile(r"^(?:kind|services)[ \t]*:", re.MULTILINE)
 _OWN = {"model", "dtype", "task", "runner", "config", "quantization", "host", "port", "seed", "revision", "tokenizer"}
 """Keys that files of other programs have as well."""
 _TRUE = {"true", "yes", "on"}
@@ -26,7 +27,7 @@ class VllmConfig:
     order = 30
 
     def recognises(self, source: Source) -> bool:
-        if source.suffix not in (".yaml", ".yml", "") or re.search(r"^(?:kind|services)[ \t]*:", source.text, re.MULTILINE):
+        if source.suffix not in (".yaml", ".yml", "") or _OTHER_FORM.search(source.text):
             return False
         keys = {match[1].replace("_", "-") for match in _KEY.finditer(source.text)}
         known = keys & FLAGS

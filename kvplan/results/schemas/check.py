@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kvplan.results.schemas.shapes import COUNT, OUTCOME, TEXT, described, envelope, listed, nullable, record, table
+from kvplan.results.schemas.shapes import COUNT, OUTCOME, TEXT, described, listed, nullable, record, table
 
 _PLACE = described(TEXT, "path:line")
-_VALUE = {"type": ["string", "number", "boolean", "null"]}
+_VALUE = {"type": ["string", "number", "boolean", "array", "null"]}
 _SETTING = record(value=_VALUE, where=nullable(_PLACE), default_of=nullable(TEXT))
 
 _DEPLOYMENT = record(
@@ -33,8 +33,8 @@ _FINDING = record(
 )
 
 SCHEMAS = {
-    "check": envelope(
-        "check",
+    "check": record(
+        schema={"const": "kvplan.check/1"},
         summary=record(fail=COUNT, warn=COUNT, unknown=COUNT, info=COUNT, suppressed=COUNT, deployments=COUNT),
         deployments=listed(_DEPLOYMENT),
         findings=listed(_FINDING),

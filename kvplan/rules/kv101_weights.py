@@ -1,0 +1,46 @@
+"""KV101: the weights, with what the engine needs beside them, do not fit on the GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvplan.domain.weight_scheme import SCHEMES
+from kvplan.rules.context import Context
+from kvplan.rules.fitting import room_for_weights, weights_level
+from kvplan.rules.interface import Finding, finding
+from kvplan.rules.wording import each_gpu, figures_of, gib_text
+
+ID = "KV101"
+TITLE = "weights do not fit in GPU memory"
+LEVEL = "fail"
+
+
+def check(context: Context) -> Iterator[Finding]:
+    judged = context.judged
+    if judged is None or judged.share is None:
+        return
+    share, deployment = judged.share, judged.deployment
+    level = weights_level(share)
+    if level is None:
+        return
+    scheme = SCHEMES[deployment.settings.weights or deployment.model.dtype].name
+    pool = f" and {gib_text(share.pool.best)} of KV as asked for" if share.fixed_pool else ""
+    taken = share.budget.best - share.free.best
+    likely = "" if level == "fail" else " at the best estimate"
+    message = (
+        f"{gib_text(share.weights.best)} of {scheme} weights, {gib_text(share.overheads.best)} of activations, "
+        f"runtime and graphs{pool} need {gib_text(taken)} of {gib_text(share.budget.best)}{each_gpu(context)}{likely}"
+    )
+    yield finding(
+        ID, level, context, ("model", "tp", "gpus"), message,
+        figures={
+            "weight_bytes": figures_of(share.weights),
+            "overhead_bytes": figures_of(share.overheads),
+            "budget_bytes": figures_of(share.budget),
+            "free_bytes": figures_of(share.free),
+            "tp": deployment.layout.tp,
+            "pp": deployment.layout.pp,
+        },
+        formula="free = utilization x device memory - weights / (tp x pp) - activations - runtime - graphs",
+        remedy=room_for_weights(context),
+    )  # fmt: skip

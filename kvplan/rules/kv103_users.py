@@ -1,0 +1,68 @@
+"""KV103: the users that the workload states do not fit in the KV pool at once.
+
+Only judged against a workload that somebody stated: ``max_num_seqs`` is a ceiling, and more requests than the pool
+holds are normal in production.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvplan.rules.context import Context
+from kvplan.rules.fitting import request_level, users_level, weights_level
+from kvplan.rules.interface import Finding, finding
+from kvplan.rules.wording import each_gpu, figures_of, gib_span, gib_text, spelled
+
+ID = "KV103"
+TITLE = "the workload's users do not fit in the KV pool"
+LEVEL = "fail"
+
+
+def check(context: Context) -> Iterator[Finding]:
+    judged, level = context.judged, users_level(context)
+    if judged is None or judged.share is None or level is None or weights_level(judged.share) is not None:
+        return
+    workload, share = judged.deployment.workload, judged.share
+    if workload.users == 1 and workload.context_tokens == judged.length_tokens and request_level(context) is not None:
+        return  # the same request, said by KV102
+    need = share.kv_bytes(workload.context_tokens, workload.users)
+    most = share.most_users(workload.context_tokens)
+    replicas = judged.deployment.layout.dp
+    over = f" over {replicas} replicas" if replicas > 1 else ""
+    likely = "" if level == "fail" else ", at the best estimate"
+    message = (
+        f"{workload.users:,} users of {workload.context_tokens:,} tokens{over} need {gib_text(need.best)} of KV"
+        f"{each_gpu(context)}, and the pool is {gib_span(share.pool)}: {most.best:,.0f} users fit{likely}"
+    )
+    yield finding(
+        ID, level, context, ("users", "context", "model"), message,
+        figures={
+            "needed_bytes": figures_of(need),
+            "pool_bytes": figures_of(share.pool),
+            "users": workload.users,
+            "users_max": figures_of(most),
+            "context_tokens": workload.context_tokens,
+            "strategy": judged.configured.id,
+        },
+        formula="users on the fullest replica x KV bytes of one sequence <= KV pool",
+        remedy=_remedy(context, int(most.low)),
+    )  # fmt: skip
+
+
+def _remedy(context: Context, users: int) -> str | None:
+    """Fewer users, or a strategy of the same assessment that would hold them."""
+    judged = context.judged
+    if judged is None:
+        return None
+    share = judged.share
+    workload = judged.deployment.workload
+    ways = [f"users = {users}"] if users > 0 else []
+    sixteen_bit = judged.frame.resident_kernel is None and "kv-" not in judged.configured.id
+    if share is not None and sixteen_bit and "fp8" in judged.frame.situation.kernels:
+        if share.kv_bytes(workload.context_tokens, workload.users).best / 2 <= share.pool.low:
+            ways.append(spelled(context, "kv_cache_dtype", "fp8"))
+    model, host = judged.deployment.model, judged.deployment.host
+    named = model.catalog_name or model.name
+    ways.append(f"kvplan fit --model {named} --host {host.name} --context {workload.context_tokens} "
+                f"--users {workload.users} shows what would hold them")  # fmt: skip
+    return " or ".join(ways[:2]) if len(ways) > 1 else ways[0]

@@ -1,0 +1,70 @@
+"""KV104: it fits on the best estimate, but not at the pessimistic end, or with less than the stated margin left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvplan.domain.interval import Interval
+from kvplan.rules.context import Context, Judged
+from kvplan.rules.fitting import request_level, users_level, weights_level
+from kvplan.rules.gpu_share import GpuShare
+from kvplan.rules.interface import Finding, finding
+from kvplan.rules.wording import each_gpu, figures_of, gib_span, gib_text, spelled
+
+ID = "KV104"
+TITLE = "fits only on the best estimate, or with too little margin"
+LEVEL = "warn"
+
+
+def check(context: Context) -> Iterator[Finding]:
+    judged = context.judged
+    if judged is None or judged.share is None or judged.share.spills or weights_level(judged.share) is not None:
+        return
+    if request_level(context) is not None or users_level(context) is not None:
+        return
+    need, what = _need(context, judged, judged.share)
+    if need is None:
+        return
+    share = judged.share
+    margin = judged.deployment.objectives.margin_fraction
+    used = share.weights.best + share.overheads.best + need.best
+    short = context.has("users", "context", "margin") and used > (1.0 - margin) * share.budget.best
+    if need.high <= share.pool.low and not short:
+        return
+    if need.high > share.pool.low:
+        why = f"the pool may be as small as {gib_text(share.pool.low)}"
+    else:
+        why = f"{1 - used / share.budget.best:.1%} of the budget is left, less than the margin of {margin:.0%}"
+    yield finding(
+        ID, LEVEL, context, ("users", "max_model_len", "context", "gpu_memory_utilization", "model"),
+        f"{what} need {gib_text(need.best)} of KV{each_gpu(context)}, and the pool is {gib_span(share.pool)}: {why}",
+        figures={
+            "needed_bytes": figures_of(need),
+            "pool_bytes": figures_of(share.pool),
+            "used_bytes": round(used),
+            "budget_bytes": figures_of(share.budget),
+            "margin_fraction": margin,
+        },
+        formula="low budget - high weights - high overheads >= KV bytes, and used <= (1 - margin) x budget",
+        remedy=_remedy(context, share),
+    )  # fmt: skip
+
+
+def _need(context: Context, judged: Judged, share: GpuShare) -> tuple[Interval | None, str]:
+    """The larger of what the stated users and the longest request need, and its words."""
+    workload, found = judged.deployment.workload, []
+    if judged.length_tokens is not None:
+        found.append((share.kv_bytes(judged.length_tokens), f"{judged.length_tokens:,} tokens of one request"))
+    if context.has("users", "context"):
+        words = f"{workload.users:,} users of {workload.context_tokens:,} tokens"
+        found.append((share.kv_bytes(workload.context_tokens, workload.users), words))
+    return max(found, key=lambda item: item[0].best, default=(None, ""))
+
+
+def _remedy(context: Context, share: GpuShare) -> str | None:
+    if context.has("users"):
+        judged = context.judged
+        users = int(share.most_users(judged.deployment.workload.context_tokens).low) if judged else 0
+        return f"users = {users}" if users else None
+    longest = int(share.longest().low)
+    return spelled(context, "max_model_len", longest) if longest else None

@@ -1,0 +1,23 @@
+"""KV400: a file, or a part of one, cannot be read or is not recognised. It belongs to no deployment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvplan.deployments.interface import Unreadable
+from kvplan.rules.context import Context
+from kvplan.rules.interface import Finding
+
+ID = "KV400"
+TITLE = "a file can't be read"
+LEVEL = "unknown"
+
+
+def check(context: Context) -> Iterator[Finding]:
+    """Nothing: a deployment that is there was read."""
+    return iter(())
+
+
+def of_file(fault: Unreadable) -> Finding:
+    """The finding for a file."""
+    return Finding(ID, LEVEL, None, str(fault.place), fault.message, remedy=fault.remedy)

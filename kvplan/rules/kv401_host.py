@@ -1,0 +1,23 @@
+"""KV401: the GPU or the host is not known.
+
+Most committed files do not name the GPU. Nothing is guessed then: the finding says what to give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvplan.rules.context import Context
+from kvplan.rules.interface import Finding, finding, reported
+
+ID = "KV401"
+TITLE = "the GPU or the host is not known"
+LEVEL = "unknown"
+
+
+def check(context: Context) -> Iterator[Finding]:
+    yield from reported(ID, context)
+    judged = context.judged
+    if judged is not None and judged.configured.outcome == "unknown" and judged.configured.bound_by != "kernel":
+        remedy = "give what is missing in a host file (kvplan host show NAME)"
+        yield finding(ID, LEVEL, context, ("host", "strategy"), judged.configured.reason, remedy=remedy)

@@ -1,0 +1,43 @@
+"""KV407: a setting changes memory in a way that kvplan does not model, so a pass is not proven."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from kvplan.rules.context import Context
+from kvplan.rules.interface import Finding, finding, reported
+
+ID = "KV407"
+TITLE = "a setting changes memory in a way that is not modelled"
+LEVEL = "unknown"
+
+_WEIGHTLESS = {"ngram", "[ngram]", "suffix", "ngram_gpu"}
+_NOT_MODELLED = {
+    "num_gpu_blocks_override": ("unknown", "it replaces the measured size of the KV pool"),
+    "pcp": ("unknown", "prefill context parallelism is not modelled"),
+    "enable_lora": ("info", "adapters take GPU memory beside the weights"),
+    "performance_mode": ("info", "it may double the batch defaults, and with them the activation peak"),
+    "hf_overrides": ("info", "it may change the model's own limit and layers"),
+}
+
+
+def check(context: Context) -> Iterator[Finding]:
+    yield from reported(ID, context)
+    for name, (level, why) in _NOT_MODELLED.items():
+        if context.translated.values.get(name):
+            yield finding(ID, level, context, (name,), f"{name.replace('_', '-')}: {why}")
+    draft = str(context.translated.values.get("speculative_config", ""))
+    if draft and _method(draft) not in _WEIGHTLESS:
+        message = "speculative-config: the draft's weights and KV make the pool smaller than judged here"
+        remedy = "leave some GiB of the pool free for it"
+        yield finding(ID, LEVEL, context, ("speculative_config",), message, remedy=remedy)
+
+
+def _method(text: str) -> str:
+    """The method that a JSON config names; the text itself where it is a plain model name."""
+    try:
+        config = json.loads(text)
+    except (ValueError, RecursionError):
+        return text.strip().lower()
+    return str(config.get("method", config.get("model", ""))).lower() if isinstance(config, dict) else ""
