@@ -10,7 +10,7 @@ from kvplan.cli import options as o
 from kvplan.cli.outputs import write
 from kvplan.cli.quick import QuickCommand
 from kvplan.errors import InputError
-from kvplan.render import explain_formats, listing_formats
+from kvplan.render import explain_formats, topic_formats
 from kvplan.results.explain import explain, topics
 
 
@@ -42,7 +42,7 @@ def explain_command(
     """A strategy, rule, figure, model or host: its formula, inputs and sources."""
     catalogs = tuple(catalog or ())
     if list_:
-        write(topics(catalogs), listing_formats, format, output)
+        write(topics(catalogs), topic_formats, format, output)
         return
     if name is None:
         raise InputError("nothing was named", help="kvplan explain NAME; kvplan explain --list says what there is")

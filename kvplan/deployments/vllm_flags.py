@@ -43,8 +43,6 @@ SETTINGS: Final[dict[str, str]] = {
     "rope-scaling": "rope_scaling",
     "performance-mode": "performance_mode",
     "config": "config",
-    "task": "task",
-    "runner": "runner",
 }
 """Flag -> the setting that it fills."""
 
@@ -90,7 +88,7 @@ OTHERS: Final = frozenset(
     chat-template chat-template-content-format response-role ssl-keyfile ssl-certfile ssl-ca-certs ssl-cert-reqs
     root-path tool-call-parser tool-parser-plugin tool-server log-config-file max-log-len h11-max-header-count
     h11-max-incomplete-event-size convert tokenizer tokenizer-mode seed hf-config-path allowed-local-media-path
-    revision code-revision rope-theta tokenizer-revision max-seq-len-to-capture max-logprobs logprobs-mode
+    revision code-revision task runner rope-theta tokenizer-revision max-seq-len-to-capture max-logprobs logprobs-mode
     config-format hf-token override-neuron-config override-pooler-config pooler-config logits-processor-pattern
     generation-config override-generation-config model-impl override-attention-dtype load-format download-dir
     model-loader-extra-config pt-load-map-location safetensors-load-strategy guided-decoding-backend reasoning-parser

@@ -54,11 +54,20 @@ def sweep_formats() -> Mapping[str, Renderer]:
 
 
 def listing_formats() -> Mapping[str, Renderer]:
-    """Formats of ``kvplan model list``, ``kvplan host list`` and ``kvplan explain --list``."""
+    """Formats of ``kvplan model list`` and ``kvplan host list``."""
     return {
         "table": lazily("listing_table", "render"),
         "json": lazily("json_text", "render"),
         "markdown": lazily("listing_markdown", "render"),
+        "csv": lazily("listing_csv", "render"),
+    }
+
+
+def topic_formats() -> Mapping[str, Renderer]:
+    """Formats of ``kvplan explain --list``."""
+    return {
+        "table": lazily("explain_list", "render"),
+        "json": lazily("json_text", "render"),
         "csv": lazily("listing_csv", "render"),
     }
 

@@ -41,18 +41,18 @@ def render(answer: Explanation | ModelSheet | HostSheet) -> str:
 
 
 def input_words(item: Input) -> str:
-    """``hit fraction of the HBM cache: 0.87 (0.79..0.94). RetroInfer: 0.79 to 0.94 by task``."""
+    """``hit fraction of the HBM cache: 0.87 (0.79..0.94); RetroInfer: 0.79 to 0.94 by task``."""
     value, unit = _in_its_unit(item.value, item.unit)
-    return f"{item.name}: {humans.span(value)}{' ' + unit if unit else ''}. {item.source}"
+    return f"{item.name}: {humans.span(value)}{' ' + unit if unit else ''}; {item.source}"
 
 
 def accuracy_words(loss: Accuracy) -> str:
-    """``0.66 to 1.97 points lost on RULER at 128k. RetroInfer v3``."""
+    """``0.66 to 1.97 points lost, RULER at 128k; RetroInfer v3``."""
     if loss.low is None or loss.high is None:
         return f"not known: {loss.on}"
     if loss.high == 0.0:
         return f"{loss.on}: {loss.source}"
-    return f"{loss.low:.3g} to {loss.high:.3g} points lost, {loss.on}. {loss.source}"
+    return f"{loss.low:.3g} to {loss.high:.3g} points lost, {loss.on}; {loss.source}"
 
 
 def _in_its_unit(value: Interval, unit: str) -> tuple[Interval, str]:

@@ -1,4 +1,4 @@
-"""Lists of models, hosts, architectures and topics as cells that people read."""
+"""Lists of models, hosts and architectures as cells that people read."""
 
 from __future__ import annotations
 
@@ -9,14 +9,11 @@ from kvplan.catalog.hardware import HostListing
 from kvplan.catalog.models import ModelRow
 from kvplan.render import humans
 from kvplan.render.screen import Column
-from kvplan.results.explain import TopicList
 from kvplan.results.kv import kv_of
 from kvplan.results.listings import FamilyList, HostList, ModelList
 from kvplan.units import GIB, MIB, to_billions, to_gib
 
-_LEFT_OUT = ("combination", "model", "host")
-
-Listed = ModelList | HostList | FamilyList | TopicList
+Listed = ModelList | HostList | FamilyList
 
 
 class Listing(NamedTuple):
@@ -35,7 +32,7 @@ def rows_of(answer: Listed) -> Listing:
         return _models(answer)
     if isinstance(answer, HostList):
         return _hosts(answer)
-    return _families(answer) if isinstance(answer, FamilyList) else _topics(answer)
+    return _families(answer)
 
 
 def billions(elements: float) -> str:
@@ -115,11 +112,3 @@ def _families(answer: FamilyList) -> Listing:
     rows = [(name, model_type) for name, types in answer.families.items() for model_type in types]
     footer = f"{len(rows)} architectures whose KV layout kvplan knows. Any other is refused, not guessed."
     return Listing(columns, rows, ((0, 1),), footer)
-
-
-def _topics(answer: TopicList) -> Listing:
-    """Models and hosts have lists of their own, combinations say what they are; JSON has them all."""
-    columns = (Column("name"), Column("kind"), Column("what it is"))
-    rows = [(topic.name, topic.kind, topic.title) for topic in answer.topics if topic.kind not in _LEFT_OUT]
-    footer = "Also combinations (kv-fp8+offload-retrieve), models (kvplan model list) and hosts (kvplan host list)."
-    return Listing(columns, rows, ((0, 1, 2), (0, 2), (0, 1)), footer)

@@ -123,9 +123,10 @@ def _layer(item: KvLayers, row: KvLayerBytes) -> tuple[str, ...]:
 
 def _host_facts(answer: HostSheet) -> list[tuple[str, str]]:
     host, gpu = answer.host, answer.host.gpu
+    kinds = ", ".join(dict.fromkeys((gpu.vendor, gpu.kernel_class))) if gpu else ""
     facts = [
         ("Also", ", ".join(answer.aliases)),
-        ("GPUs", f"{host.gpus} x {gpu.name} ({gpu.vendor}, {gpu.kernel_class})" if gpu else "none"),
+        ("GPUs", f"{host.gpus} x {gpu.name} ({kinds})" if gpu else "none"),
         ("CPU", host.cpu or humans.UNKNOWN),
         ("NUMA nodes", humans.UNKNOWN if host.numa_nodes is None else str(host.numa_nodes)),
         ("Link", _link_words(answer)),

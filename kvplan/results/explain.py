@@ -184,7 +184,7 @@ def _format_inputs(strategy: Strategy, situation: Situation) -> tuple[Input, ...
     if kernel is None:
         return ()
     width = Interval.exact(kernel.format.element_bytes)
-    return (Input("bytes per KV element, without an engine's own scales", width, "bytes", kernel.source),)
+    return (Input("bytes per KV element, without an engine's own scales", width, "", kernel.source),)
 
 
 def _example_situation() -> Situation:

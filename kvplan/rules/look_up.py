@@ -106,7 +106,7 @@ class _LookUp:
 
     def _limited(self, host: Host) -> Host | None:
         values = self.translated.values
-        nodes = int(self.translated.number("nodes") or 1)
+        nodes = self._nodes()
         asked = int(self.translated.number("gpus") or 0)
         if asked > host.gpus:
             self._stop("KV302", "fail", f"asks for {asked} GPUs, and {host.name} has {host.gpus}", "gpus")
@@ -119,6 +119,10 @@ class _LookUp:
         except CannotJudge as error:
             self._stop("KV401", "unknown", error.message, "host")
         return None
+
+    def _nodes(self) -> int:
+        """Hosts that one replica spreads over; with a count of local replicas one host is judged by itself."""
+        return 1 if "dp_local" in self.translated.values else max(int(self.translated.number("nodes") or 1), 1)
 
     def _engine(self, words: Words, host: Host | None) -> Words:
         """The engine version: one newer than all modelled ones is judged as the newest, an older one not at all."""
@@ -217,7 +221,7 @@ class _LookUp:
 
     def _gpus(self, words: Words, host: Host) -> int | None:
         """GPUs in use; vLLM takes as many as its ranks unless the container has more."""
-        nodes = int(self.translated.number("nodes") or 1)
+        nodes = self._nodes()
         if words.gpus:
             return words.gpus * nodes
         if not self.found.engine:

@@ -103,7 +103,7 @@ def test_the_list_has_everything_and_everything_can_be_explained() -> None:
     for topic in topics[::7]:
         assert kvplan("explain", topic["name"]).code == 0
     for name in (*PLAIN, *BUDGETS):
-        assert re.search(rf"^{re.escape(name)} ", kvplan("explain", "--list").out, re.MULTILINE)
+        assert re.search(rf"^  {re.escape(name)} ", kvplan("explain", "--list").out, re.MULTILINE)
 
 
 @pytest.mark.parametrize(

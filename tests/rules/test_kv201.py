@@ -1,0 +1,100 @@
+from pathlib import Path
+
+import pytest
+
+from tests.rules.kit import found, only, pod, serve, toml
+
+HOST = 'name = "tested"\ngpu = "{gpu}"\ngpus = {gpus}\ncpu_cores = 48\ndram_gib = {dram}\nlink = "pcie4x16"\nsource = "test"\n'
+LLAMA = "meta-llama/Llama-3.1-8B-Instruct --max-model-len 8192"
+
+
+def host(folder: Path, gpu: str, gpus: int, dram: float) -> str:
+    """A host file with so many GiB."""
+    path = folder / "host.toml"
+    path.write_text(HOST.format(gpu=gpu, gpus=gpus, dram=dram), encoding="utf-8")
+    return str(path)
+
+
+LMCACHE = """export LMCACHE_MAX_LOCAL_CPU_SIZE={each}
+vllm serve {model} -tp {tp} --kv-transfer-config '{{"kv_connector": "LMCacheConnectorV1", "kv_role": "kv_both"}}'
+"""
+
+# GiB a rank, ranks, GPU, host GiB, and whether it started: LMCache's size is for each rank
+RANKS = {
+    "LMCache#949, 4 x L40S": (200, 4, "l40s", 768 * 0.931, False),
+    "LMCache#949, what worked": (100, 4, "l40s", 768 * 0.931, True),
+    "LMCache#792, NC96ads A100": (300, 4, "a100", 880, False),
+    "LMCache#5127, 4 TB asked": (512, 8, "h100", 2048, False),
+}
+
+
+@pytest.mark.parametrize("name", RANKS)
+def test_sizes_for_each_rank_multiply(tmp_path: Path, name: str) -> None:
+    each, ranks, gpu, dram, started = RANKS[name]
+    text = LMCACHE.format(each=each, tp=ranks, model=LLAMA)
+    items = found(tmp_path, text, "KV201", host=host(tmp_path, gpu, ranks, dram))
+    if started:
+        assert items == []
+    else:
+        assert items[0].level == "fail"
+        assert items[0].where.endswith(":1")
+        assert items[0].figures["lmcache_gib_per_rank_bytes"]["best"] == each * ranks * 2**30
+
+
+def test_the_size_of_kv_offloading_is_for_all_ranks(tmp_path: Path) -> None:
+    one = only(tmp_path, serve(f"{LLAMA} --kv-offloading-size 600"), "KV201", host=host(tmp_path, "h100", 8, 512))
+    all_ranks = serve(f"{LLAMA} -tp 8 --kv-offloading-size 600")
+    eight = only(tmp_path, all_ranks, "KV201", host=host(tmp_path, "h100", 8, 512))
+    assert one.figures["kv_offloading_size_bytes"] == eight.figures["kv_offloading_size_bytes"]
+    assert one.level == eight.level == "fail"
+
+
+def test_pinned_buffers_may_be_rounded_up(tmp_path: Path) -> None:
+    """vllm-project/vllm#53042: 200 GiB asked, 384 GiB taken. Fits or not by versions: a warning, not a failure."""
+    text = serve(f"{LLAMA} -tp 4 --kv-offloading-size 200")
+    assert only(tmp_path, text, "KV201", host=host(tmp_path, "h100", 4, 350)).level == "warn"
+    assert found(tmp_path, text, "KV201", host=host(tmp_path, "h100", 4, 512)) == []
+
+
+def test_weights_in_host_memory_are_rounded_too(tmp_path: Path) -> None:
+    """vllm-project/vllm#58185: 305 GiB of a 494 GiB host asked, 504 GiB taken, killed while loading."""
+    text = serve("deepseek-ai/DeepSeek-V3 --max-model-len 8192 --cpu-offload-gb 305")
+    items = found(tmp_path, text, "KV201", host=host(tmp_path, "h100", 1, 494))
+    assert [item.level for item in items] == ["warn"]
+    assert items[0].figures["used_bytes"]["high"] > 504 * 2**30
+
+
+def test_cpu_offload_is_for_each_gpu(tmp_path: Path) -> None:
+    text = serve("meta-llama/Llama-3.1-70B-Instruct -tp 4 --max-model-len 4096 --cpu-offload-gb 20")
+    item = only(tmp_path, text, "KV201", host=host(tmp_path, "h100", 4, 80))
+    assert item.figures["cpu_offload_gb_bytes"]["low"] == 4 * 20 * 2**30
+    assert "x 4 GPUs" in item.message
+
+
+def test_the_remedy_fits_at_the_pessimistic_end(tmp_path: Path) -> None:
+    where = host(tmp_path, "h100", 4, 256)
+    item = only(tmp_path, serve(f"{LLAMA} --kv-offloading-size 400"), "KV201", host=where)
+    assert str(item.remedy).startswith("--kv-offloading-size ")
+    assert found(tmp_path, serve(f"{LLAMA} {item.remedy}"), "KV201", host=where) == []
+
+
+def test_a_container_limit_is_the_budget(tmp_path: Path) -> None:
+    args = f"--model={LLAMA.split(' ')[0]}\n--max-model-len=8192\n--kv-offloading-size=60"
+    tight = pod(args, "nvidia.com/gpu: 1, memory: 48Gi")
+    item = only(tmp_path, tight, "KV201", "pod.yaml", host="h100-server")
+    assert item.level == "fail"
+    assert item.figures["limit_bytes"] == 48 * 2**30
+    assert found(tmp_path, pod(args), "KV201", "pod.yaml", host="h100-server") == []
+    assert found(tmp_path, pod(args, "nvidia.com/gpu: 1, memory: 256Gi"), "KV201", "pod.yaml", host="h100-server") == []
+
+
+def test_on_unified_memory_an_offload_frees_nothing(tmp_path: Path) -> None:
+    assert only(tmp_path, serve(f"{LLAMA} --cpu-offload-gb 10"), "KV201", host="dgx-spark").level == "warn"
+    assert found(tmp_path, serve(LLAMA), "KV201", host="dgx-spark") == []
+
+
+def test_a_strategy_that_moves_kv_is_charged(tmp_path: Path) -> None:
+    body = '[workload]\ncontext = "128k"\nusers = 8\n[host_overrides]\ndram_gib = '
+    text = toml(body + "128", 'strategy = "offload-retrieve"')
+    assert only(tmp_path, text, "KV201", "a.toml").level == "fail"
+    assert found(tmp_path, toml(body + "512", 'strategy = "offload-retrieve"'), "KV201", "a.toml") == []

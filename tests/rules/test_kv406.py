@@ -1,0 +1,54 @@
+from pathlib import Path
+
+import pytest
+
+from tests.rules.kit import checked, found, only, serve, toml
+
+
+@pytest.mark.parametrize(("line", "advice"), [
+    ("max_model_length = 8192", "did you mean max_model_len?"),
+    ("kv_cach_dtype = 'fp8'", "did you mean kv_cache_dtype?"),
+    ("users = 8", "it belongs into [workload]"),
+])  # fmt: skip
+def test_a_key_that_nothing_reads(tmp_path: Path, line: str, advice: str) -> None:
+    item = only(tmp_path, toml(f"[settings]\n{line}"), "KV406", "a.toml")
+    assert (item.level, item.remedy) == ("fail", advice)
+    assert item.where.endswith("a.toml:8")
+
+
+def test_keys_that_are_read(tmp_path: Path) -> None:
+    text = toml('[settings]\ntensor-parallel-size = 1\nmax_num_seqs = 64\n[neighbours]\ntenants = 2')
+    assert found(tmp_path, text, "KV406", "a.toml") == []
+
+
+@pytest.mark.parametrize("body", [
+    "[settings]\ntp = 'two'", "[workload]\nusers = -4", "[workload]\nusers = 2.5", "[settings]\ntp = true",
+    "[settings]\ngpu_memory_utilization = nan", "[settings]\ncpu_offload_gb = inf", "[settings]\nblock_size = [16]",
+    "[workload]\ncontext = 'much'", "settings = 3", "[objectives]\nmargin = 7", "[settings]\nmax_model_len = 2026-01-01",
+])  # fmt: skip
+def test_values_of_the_wrong_kind(tmp_path: Path, body: str) -> None:
+    items = found(tmp_path, toml(body), "KV406", "a.toml")
+    assert [item.level for item in items] == ["fail"]
+
+
+def test_a_misspelt_strategy_or_engine(tmp_path: Path) -> None:
+    assert "kv-fp8" in str(only(tmp_path, toml("", 'strategy = "kv-fp9"'), "KV406", "a.toml").remedy)
+    assert "vllm" in str(only(tmp_path, toml("", 'engine = "vlm"'), "KV406", "a.toml").remedy)
+
+
+def test_swap_space_is_gone_since_0_18(tmp_path: Path) -> None:
+    """unslothai/unsloth-zoo#1210, and the committed files of GKE, KAITO and AIBrix."""
+    flags = "llama3-8b --max-model-len 8192 --swap-space 16"
+    assert only(tmp_path, serve(flags, "0.18.0"), "KV406", host="h100-server").level == "fail"
+    assert only(tmp_path, serve(flags, None), "KV406", host="h100-server").level == "warn"
+    assert found(tmp_path, serve(flags, "0.10.0"), "KV406", host="h100-server") == []
+
+
+def test_a_flag_without_its_value(tmp_path: Path) -> None:
+    assert only(tmp_path, serve("llama3-8b --max-model-len"), "KV406", host="h100-server").level == "fail"
+
+
+def test_numbers_that_json_has_not_are_still_json(tmp_path: Path) -> None:
+    from kvplan.render.json_text import render
+
+    assert '"nan"' in render(checked(tmp_path, toml("[settings]\ngpu_memory_utilization = nan"), "a.toml"))
