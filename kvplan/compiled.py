@@ -30,21 +30,21 @@ from numpy.typing import NDArray
 import kvplan.core
 from kvplan.core.decode import decode_step
 from kvplan.core.placement import place
-from kvplan.core.shapes import Plan
-from kvplan.core.verdicts import heaviest, loads, outcome
+from kvplan.core.shapes import Loads, Plan
+from kvplan.core.verdicts import loads, outcome
 
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class GridJudgement(NamedTuple):
-    """One strategy over a grid; every array has the shape (contexts, users)."""
+    """One strategy over a grid: arrays of the shape (contexts, users)."""
 
     outcomes: NDArray[np.int64]
     """The core's outcome codes."""
     itl_s: NDArray[np.float64]
     """Time of a decode step at the best estimate."""
-    overload: NDArray[np.float64]
-    """How far over its tightest limit the optimistic end is: 1.0 is exactly at it."""
+    optimistic: NDArray[np.float64]
+    """Loads of the optimistic end, what a no is decided by; shape (contexts, users, fields of Loads)."""
 
 
 def core_functions() -> Iterator[FunctionType]:
@@ -129,20 +129,21 @@ for _function in core_functions():
 
 @cached
 def judge_points(  # type: ignore[no-untyped-def]
-    ends, margin_fraction, contexts, users, outcomes, itl_s, overload
+    ends, margin_fraction, contexts, users, outcomes, itl_s, optimistic
 ):
-    """The loop behind ``judge_grid``; fills the three arrays."""
+    """The loop behind ``judge_grid``; fills the last three arrays."""
     low, best, high = ends
     for row in range(contexts.shape[0]):
         for column in range(users.shape[0]):
             context = contexts[row]
             count = users[column]
-            optimistic = loads(low, context, count)
+            lightest = loads(low, context, count)
             outcomes[row, column] = outcome(
-                optimistic, loads(best, context, count), loads(high, context, count), margin_fraction
+                lightest, loads(best, context, count), loads(high, context, count), margin_fraction
             )
             itl_s[row, column] = decode_step(best, place(best, context, count), context, count).itl_s
-            overload[row, column] = heaviest(optimistic)
+            for field in range(len(lightest)):
+                optimistic[row, column, field] = lightest[field]
 
 
 def as_floats(record: Any) -> Any:
@@ -158,6 +159,6 @@ def judge_grid(
 ) -> GridJudgement:
     """One strategy, given by its optimistic, best and pessimistic plan, at every context with every number of users."""
     shape = (contexts.shape[0], users.shape[0])
-    judged = GridJudgement(np.empty(shape, np.int64), np.empty(shape), np.empty(shape))
+    judged = GridJudgement(np.empty(shape, np.int64), np.empty(shape), np.empty((*shape, len(Loads._fields))))
     judge_points(as_floats(ends), float(margin_fraction), contexts, users, *judged)
     return judged

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from importlib import import_module
 
 import pytest
 
@@ -85,7 +86,7 @@ def test_a_plan_that_follows_the_users_is_built_for_each(monkeypatch: pytest.Mon
     words = CASES["one-gpu"]
     plain = sweep(words, "4k", "1:64").frontier
     monkeypatch.setattr(searching, "plan_ends", by_users)
-    monkeypatch.setattr("kvplan.assess.judge.plan_ends", by_users)
+    monkeypatch.setattr(import_module("kvplan.assess.judge"), "plan_ends", by_users)
     heavier = sweep(words, "4k", "1:64").frontier
     assert heavier.points != plain.points
     for column, users in enumerate(heavier.users):

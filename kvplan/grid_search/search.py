@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kvplan.assess import assess, build_frame
-from kvplan.assess.judge import Frame, binding, find_excuse, plan_ends
+from kvplan.assess.judge import Frame, binding, find_excuse, has_no_place, plan_ends
 from kvplan.assess.verdict import best_first, closest
 from kvplan.core.kv_cache import growing_bytes_per_token
-from kvplan.core.shapes import Plan
-from kvplan.core.verdicts import loads
+from kvplan.core.shapes import Loads, Plan
+from kvplan.core.verdicts import heaviest, loads
 from kvplan.domain.assessment import OUTCOMES, StrategyAssessment
 from kvplan.domain.deployment import Deployment
 from kvplan.domain.interval import Interval
@@ -74,7 +74,8 @@ class _Judged:
     """None where figures cannot judge it."""
     outcomes: tuple[str, ...]
     itl_s: tuple[float | None, ...]
-    overload: tuple[float, ...]
+    optimistic: tuple[Loads, ...]
+    """Empty where figures cannot judge it."""
 
 
 def search(at: DeploymentAt, contexts: tuple[int, ...], users: tuple[int, ...], only: tuple[str, ...] = ()) -> Frontier:
@@ -123,8 +124,7 @@ def _judge(frame: Frame, template: StrategyAssessment, context: int, users: tupl
 
     plans = _plans(frame, template)
     if isinstance(plans, Excuse):
-        nothing = (None,) * len(users)
-        return _Judged(template, plans, None, (plans.outcome,) * len(users), nothing, (0.0,) * len(users))
+        return _Judged(template, plans, None, (plans.outcome,) * len(users), (None,) * len(users), ())
     counts = np.array(users, dtype=np.float64)
     margin_fraction = frame.deployment.objectives.margin_fraction
     grid = judge_grid(plans, margin_fraction, np.array([context], dtype=np.float64), counts)
@@ -132,8 +132,10 @@ def _judge(frame: Frame, template: StrategyAssessment, context: int, users: tupl
     excuse = frame.topology_excuse
     if excuse is not None:
         outcomes = (excuse.outcome,) * len(users)
-    itl_s, overload = grid.itl_s[0].tolist(), grid.overload[0].tolist()
-    return _Judged(template, excuse, plans, outcomes, tuple(itl_s), tuple(overload))
+    optimistic = tuple(Loads(*values) for values in grid.optimistic[0].tolist())
+    pairs = zip(grid.itl_s[0].tolist(), optimistic, strict=True)
+    itl_s = tuple(None if has_no_place(load) else seconds for seconds, load in pairs)
+    return _Judged(template, excuse, plans, outcomes, itl_s, optimistic)
 
 
 def _joined(parts: tuple[_Judged, ...]) -> StrategyRow:
@@ -157,10 +159,10 @@ def _verdict(judged: list[_Judged], context: int, users: int, index: int) -> Poi
         return Point("unknown" if unknown else "na", None, best.bound_by, None)
     if near.bound_by is not None:
         return Point(near.outcome, None, near.bound_by, None)
-    ends = next(item.ends for item in judged if item.template.id == near.id)
-    assert ends is not None  # only an excuse leaves them out, and an excuse says what binds
-    end = ends[0] if near.outcome == "no" else ends[1]
-    return Point(near.outcome, None, binding(loads(end, float(context), float(users))), None)
+    found = next(item for item in judged if item.template.id == near.id)
+    assert found.ends is not None  # only an excuse leaves them out, and an excuse says what binds
+    load = found.optimistic[index] if near.outcome == "no" else loads(found.ends[1], float(context), float(users))
+    return Point(near.outcome, None, binding(load), None)
 
 
 def _assessed(item: _Judged, users: int, index: int) -> StrategyAssessment:
@@ -172,5 +174,5 @@ def _assessed(item: _Judged, users: int, index: int) -> StrategyAssessment:
         kv_bytes_per_token=growing_bytes_per_token(item.ends[1].kv) if item.ends else None,
         itl_s=None if itl_s is None else Interval.exact(itl_s),
         decode_tokens_per_s=None if itl_s is None else Interval.exact(users / itl_s),
-        overload=item.overload[index],
+        overload=heaviest(item.optimistic[index]) if item.optimistic else 0.0,
     )
