@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from kvplan.assess import assess
 from kvplan.assess.quick import best_that_works
-from kvplan.assess.verdict import closest, places_all, weights_fit
+from kvplan.assess.verdict import closest, places_all, typical_loss, weights_fit
 from kvplan.catalog.hardware import load_host, pool_sizes
 from kvplan.deployments.layout import natural_layout
 from kvplan.domain.assessment import Assessment, StrategyAssessment
@@ -205,7 +205,7 @@ def _whole(value: tuple[float, float, float] | None) -> int:
 
 
 def _loss(item: StrategyAssessment) -> float:
-    return 50.0 if item.accuracy.high is None else item.accuracy.high
+    return typical_loss(item.accuracy.low, item.accuracy.high)
 
 
 def _with_workload(

@@ -10,7 +10,7 @@ from itertools import groupby
 
 from kvplan.assess import build_frame, chosen_strategies
 from kvplan.assess.judge import Frame, find_excuse, judge, plan_end
-from kvplan.assess.verdict import best_first
+from kvplan.assess.verdict import best_first, typical_loss
 from kvplan.core.verdicts import FULL, heaviest_at
 from kvplan.domain.assessment import StrategyAssessment
 from kvplan.domain.deployment import Deployment
@@ -36,7 +36,7 @@ def best_that_works(deployment: Deployment, strategy_ids: tuple[str, ...] = ()) 
 
 
 def _loss(strategy: Strategy) -> float:
-    return 50.0 if strategy.accuracy.high is None else strategy.accuracy.high
+    return typical_loss(strategy.accuracy.low, strategy.accuracy.high)
 
 
 def _inside(frame: Frame, strategy: Strategy) -> bool:

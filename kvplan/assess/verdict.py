@@ -10,6 +10,7 @@ from kvplan.domain.deployment import Deployment
 from kvplan.units import to_gib, to_ms
 
 _OUTCOME_RANK = {"fits": 0, "tight": 1, "unlikely": 2, "no": 3, "unknown": 4, "na": 5}
+UNPUBLISHED_LOSS = 50.0
 _NAMES = {
     "hbm": "HBM",
     "dram_capacity": "DRAM",
@@ -30,11 +31,16 @@ def budget_words(name: str | None) -> str:
     return _NAMES.get(name or "", name or "")
 
 
+def typical_loss(low: float | None, high: float | None) -> float:
+    """The middle of a published span of accuracy loss, in points; what nobody has published ranks last."""
+    return UNPUBLISHED_LOSS if low is None or high is None else (low + high) / 2
+
+
 def rank(item: StrategyAssessment) -> tuple[float, ...]:
     """Best first: fits before tight, then least accuracy loss, then decode rate. Unknown loss: fewer bits lose more."""
-    loss = item.accuracy.high
-    if loss is None:
-        loss = 50.0 - (item.kv_bytes_per_token or 0.0) * 1e-9
+    loss = typical_loss(item.accuracy.low, item.accuracy.high)
+    if item.accuracy.high is None:
+        loss -= (item.kv_bytes_per_token or 0.0) * 1e-9
     rate = item.decode_tokens_per_s.best if item.decode_tokens_per_s else 0.0
     return (_OUTCOME_RANK[item.outcome], loss, -rate)
 

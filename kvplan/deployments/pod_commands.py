@@ -13,8 +13,8 @@ from kvplan.deployments.shell_expansions import Expansion
 from kvplan.deployments.yaml_tree import Node
 
 _REFERENCE = re.compile(r"\$\$|\$\(([A-Za-z_][\w.-]*)\)")
+_WHOLE_VALUE = re.compile(r"^(?:--?[\w-]+=)?\$\(([A-Za-z_][\w.-]*)\)$")
 _SHELL_REFERENCE = re.compile(r"(?<!\$)\$(?:\{|[A-Za-z_])")
-_SHELLS = {"bash", "sh", "ash", "zsh"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +94,8 @@ def _nodes(node: Node | None) -> list[Node]:
 def _word(node: Node, source: Source, environment: dict[str, Expansion]) -> Word:
     """One argument with ``$(NAME)`` filled in; other dollars stay as they are, for no shell reads them."""
     text, reason = _substituted(node.text, environment)
-    whole = _REFERENCE.fullmatch(node.text)
-    known = environment.get(whole[1]) if whole and whole[1] else None
+    whole = _WHOLE_VALUE.match(node.text)
+    known = environment.get(whole[1]) if whole else None
     place = known.place if known is not None and known.place is not None else source.at(node.line)
     if reason is None and _SHELL_REFERENCE.search(text):
         reason = f"{text[:40]} is not substituted without a shell"

@@ -21,7 +21,7 @@ ENGINE_WORD = re.compile(
     r"|(?<![\w/.-])(?:[\w.-]+(?::\d+)?/)*vllm-openai(?::[\w.${}:-]+)?(?:@sha256:[0-9a-f]+)?(?=[ \t\\])"
 )
 _SPEAKERS = {"echo", "printf", "pkill", "pgrep", "grep", "egrep", "kill", "cat", "which", "log", "info", "die", "pip",
-             "warn", "error", "docker-compose", "sed", "awk", "help", "usage", "print", "pip3", "uv"}  # fmt: skip
+             "warn", "error", "docker-compose", "sed", "awk", "help", "usage", "print", "pip3"}  # fmt: skip
 _RUNNERS = {"bash", "sh", "zsh", "ssh", "docker", "podman", "srun", "tmux", "screen", "nohup", "exec", "sudo",
             "kubectl", "eval", "su", "timeout", "env", "script", "singularity", "apptainer", "enroot", "mpirun",
             "setsid", "nerdctl", "/bin/bash", "/bin/sh", "time", "numactl"}  # fmt: skip

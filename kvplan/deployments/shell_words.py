@@ -14,6 +14,7 @@ from kvplan.deployments.argv import Word
 from kvplan.deployments.found import Place
 from kvplan.deployments.shell_expansions import NAME, Expansion, Lookup, braced
 
+_FLAG_OR_NOTHING = re.compile(r"^(?:--?[\w-]+=)?$")
 _ENDS = "\n;|&)"
 MOST_WORDS = 2000
 LONGEST_COMMAND = 8192
@@ -29,7 +30,7 @@ class _Current:
     place: Place | None = None
     started: bool = False
     whole: Place | None = None
-    """The place of the one variable that the word consists of so far."""
+    """The place of the one variable that the word, or a flag's value, consists of so far."""
     reason: str | None = None
     optional: bool = False
 
@@ -97,7 +98,7 @@ class ShellReader:
         now.whole = None
 
     def _unknown(self, reason: str, *, text: str = "$(...)", optional: bool = False) -> None:
-        first = not self._now.started
+        first = not any(self._now.text)
         self._add(text)
         self._now.reason = self._now.reason or reason
         self._now.optional = optional and first
@@ -189,7 +190,7 @@ class ShellReader:
             self._end_word()
             self._words.extend(found.words)
         elif quoted or not re.search(r"\s", found.text):
-            alone = not self._now.started and found.place is not None
+            alone = found.place is not None and _FLAG_OR_NOTHING.match("".join(self._now.text)) is not None
             if found.text or quoted:
                 self._add(found.text)
                 self._now.whole = found.place if alone else None

@@ -73,7 +73,7 @@ def _remedy(context: Context, parts: list[HostPart], used: Interval, limit: floa
         if not asked:
             continue
         own = next(part.bytes for part in parts if part.name == name)
-        others = used.best - own.best
+        others = used.high - own.high
         room = math.floor(asked * max(limit - others, 0.0) / own.high)
         if room > 0 and name != "lmcache_gib_per_rank":
             return spelled(context, name, room)

@@ -25,7 +25,7 @@ MODELS = ("llama3-8b", "llama3-70b", "gemma3-12b", "gpt-oss-20b", "qwen3-30b-a3b
 HOSTS = (
     "h100-server", "rtx4090", "rtx4090-2x", "gh200", "g4dn.xlarge", "l40s-4x", "m3-ultra", "dgx-spark", "epyc-genoa",
 )  # fmt: skip
-EVERY_LAW = settings(max_examples=60, phases=(Phase.explicit, Phase.generate))
+EVERY_LAW = settings(max_examples=1500, phases=(Phase.explicit, Phase.generate))
 """No shrinking: examples are made of few named choices and read well as they are."""
 
 model = cache(load_model)

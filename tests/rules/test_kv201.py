@@ -4,7 +4,14 @@ import pytest
 
 from tests.rules.kit import found, only, pod, serve, toml
 
-HOST = 'name = "tested"\ngpu = "{gpu}"\ngpus = {gpus}\ncpu_cores = 48\ndram_gib = {dram}\nlink = "pcie4x16"\nsource = "test"\n'
+HOST = """name = "tested"
+gpu = "{gpu}"
+gpus = {gpus}
+cpu_cores = 48
+dram_gib = {dram}
+link = "pcie4x16"
+source = "test"
+"""
 LLAMA = "meta-llama/Llama-3.1-8B-Instruct --max-model-len 8192"
 
 

@@ -15,7 +15,7 @@ def test_a_limit_counts_logical_cpus(tmp_path: Path, limit: str, enough: bool) -
         assert items == []
     else:
         assert [item.level for item in items] == ["warn"]
-        assert items[0].where.endswith("pod.yaml:15")
+        assert items[0].where.endswith("pod.yaml:13")
         assert items[0].remedy == "a CPU limit of 6"
 
 

@@ -24,7 +24,8 @@ def test_keys_that_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("body", [
     "[settings]\ntp = 'two'", "[workload]\nusers = -4", "[workload]\nusers = 2.5", "[settings]\ntp = true",
     "[settings]\ngpu_memory_utilization = nan", "[settings]\ncpu_offload_gb = inf", "[settings]\nblock_size = [16]",
-    "[workload]\ncontext = 'much'", "settings = 3", "[objectives]\nmargin = 7", "[settings]\nmax_model_len = 2026-01-01",
+    "[workload]\ncontext = 'much'", "settings = 3", "[objectives]\nmargin = 7",
+    "[settings]\nmax_model_len = 2026-01-01",
 ])  # fmt: skip
 def test_values_of_the_wrong_kind(tmp_path: Path, body: str) -> None:
     items = found(tmp_path, toml(body), "KV406", "a.toml")
