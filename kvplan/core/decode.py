@@ -72,12 +72,10 @@ def gpu_s(plan: Plan, weight_bytes: float, kv_bytes: float, sequences: float) ->
     return weights + kv_bytes / (plan.gpu.kv_bytes_per_s * plan.charges.kv_rate_fraction)
 
 
-def attention_arithmetic_s(plan: Plan, placed: Placement, context_tokens: float, sequences: float) -> float:
+def attention_arithmetic_s(plan: Plan, context_tokens: float, sequences: float) -> float:
     """Lower bound of attention's time by its arithmetic: what matters for MLA, whose heads share one latent."""
-    share = plan.charges.read_fraction
-    if placed.growing_bytes > 0.0:
-        share += min(plan.charges.read_tokens, context_tokens) * placed.token_bytes / placed.growing_bytes
-    pairs = sequences * context_tokens * min(share, 1.0)
+    chosen = plan.charges.read_fraction * context_tokens + plan.charges.read_tokens
+    pairs = sequences * min(chosen, context_tokens)
     return pairs * plan.model.attention_flops_per_pair / plan.gpu.decode_flops
 
 
@@ -97,7 +95,7 @@ def decode_step(plan: Plan, placed: Placement, context_tokens: float, users: flo
     side = side_s(plan, link_kv + (spilled - on_cpu), cpu_kv + on_cpu)
     memory_bound = gpu_s(plan, read - spilled, kv_read, sequences)
     arithmetic = gpu_s(plan, read - spilled, 0.0, sequences)
-    gpu = max(memory_bound, arithmetic + attention_arithmetic_s(plan, placed, context_tokens, sequences))
+    gpu = max(memory_bound, arithmetic + attention_arithmetic_s(plan, context_tokens, sequences))
     overhead = plan.gpu.step_overhead_s + plan.model.layers * plan.charges.sync_s_per_layer * plan.model.stages
     overhead += collective_s(plan, sequences)
     itl = overhead + max(gpu, side) + plan.charges.serial_fraction * min(gpu, side)

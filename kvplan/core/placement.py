@@ -17,19 +17,19 @@ def sequences_per_replica(plan: Plan, users: float) -> float:
     return float((users + replicas - 1.0) // replicas)
 
 
-def resident_kv_bytes(plan: Plan, context_tokens: float, sequences: float) -> float:
-    """KV (or index and cache of it) that the strategy keeps in HBM; a shared prefix is there once.
-
-    Growing bytes x resident share + whole tokens + windows and states, for every sequence.
-    """
-    charges = plan.charges
-    growing = growing_bytes(plan.kv, context_tokens)
-    token_bytes = growing_bytes_per_token(plan.kv)
-    kept_tokens = min(charges.resident_tokens, context_tokens)
-    one = charges.resident_fraction * growing + kept_tokens * token_bytes + bounded_bytes(plan.kv, context_tokens)
+def growing_resident_bytes(plan: Plan, context_tokens: float, sequences: float) -> float:
+    """Resident share of all growing KV; a prefix that the sequences share is there once."""
+    share = plan.charges.resident_fraction
     shared_tokens = min(plan.traffic.shared_prefix_tokens, context_tokens)
-    shared = charges.resident_fraction * growing_bytes(plan.kv, shared_tokens)
-    return sequences * one - max(sequences - 1.0, 0.0) * min(shared, one)
+    again = max(sequences - 1.0, 0.0) * growing_bytes(plan.kv, shared_tokens)
+    return share * (sequences * growing_bytes(plan.kv, context_tokens) - again)
+
+
+def resident_kv_bytes(plan: Plan, context_tokens: float, sequences: float) -> float:
+    """KV (or index and cache of it) that the strategy keeps in HBM: growing share, whole tokens, windows and states."""
+    kept_tokens = min(plan.charges.resident_tokens, context_tokens)
+    one = kept_tokens * growing_bytes_per_token(plan.kv) + bounded_bytes(plan.kv, context_tokens)
+    return growing_resident_bytes(plan, context_tokens, sequences) + sequences * one
 
 
 def place(plan: Plan, context_tokens: float, users: float) -> Placement:
@@ -44,7 +44,7 @@ def place(plan: Plan, context_tokens: float, users: float) -> Placement:
     moved = max(excess, plan.limits.offloaded_weight_bytes)
     weights_spilled = min(moved, plan.model.weight_bytes) * plan.charges.spills_weights
     excess -= weights_spilled
-    spillable = min(sequences * growing * plan.charges.resident_fraction, kv)
+    spillable = growing_resident_bytes(plan, context_tokens, sequences)
     kv_spilled = 0.0
     if plan.charges.spills_kv > 0.0 and excess > 0.0:
         # two layers' worth of the streamed KV is in HBM at any time: one in use, one arriving

@@ -144,14 +144,22 @@ def most_users(plan: Plan, context_tokens: float, ceiling: float) -> float:
 def longest_context(plan: Plan, users: float, ceiling: float) -> float:
     """The longest context at which so many users fit, in whole blocks, up to ``ceiling`` tokens. 0 where none does."""
     block = min(plan.kv[0].block_tokens, ceiling)
-    low_load = heaviest_at(plan, block, users)
+    found = longest_in_steps(plan, users, ceiling, block)
+    if found == 0.0 and block > 1.0:
+        return longest_in_steps(plan, users, block, 1.0)
+    return found
+
+
+def longest_in_steps(plan: Plan, users: float, ceiling: float, step_tokens: float) -> float:
+    """The longest context that fits, in steps of ``step_tokens`` or ``ceiling`` itself. 0 where not one step fits."""
+    low_load = heaviest_at(plan, step_tokens, users)
     if low_load > FULL:
         return 0.0
     high_load = heaviest_at(plan, ceiling, users)
     if high_load <= FULL:
         return ceiling
-    bracket = Bracket(1.0, 1.0 - low_load, whole_blocks(ceiling, block) / block, high_load - 1.0, 0.0)
+    bracket = Bracket(1.0, 1.0 - low_load, whole_blocks(ceiling, step_tokens) / step_tokens, high_load - 1.0, 0.0)
     while bracket.high - bracket.low > 1.0:
         guess = next_guess(bracket)
-        bracket = tightened(bracket, guess, heaviest_at(plan, guess * block, users))
-    return bracket.low * block
+        bracket = tightened(bracket, guess, heaviest_at(plan, guess * step_tokens, users))
+    return bracket.low * step_tokens
