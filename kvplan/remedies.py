@@ -140,11 +140,11 @@ def _lighter_weights(deployment: Deployment, only: tuple[str, ...]) -> Iterator[
 
 
 def _offloaded_weights(assessment: Assessment, only: tuple[str, ...]) -> Iterator[Remedy]:
-    """Weight offload with its honest rate, at the most precise weights whose bytes find a place."""
+    """Weight offload with its honest rate: as the weights are, or at the lightest type, which is the fastest."""
     if weights_fit(assessment) or assessment.deployment.host.unified_memory or (only and "weight-offload" not in only):
         return
     deployment = assessment.deployment
-    for scheme in (None, *lighter_schemes(deployment)):
+    for scheme in (None, *reversed(lighter_schemes(deployment))):
         changed = deployment if scheme is None else _with_weights(deployment, scheme)
         item = assess(changed, ("weight-offload",)).strategies[0]
         if item.works or item.itl_s is None or not places_all(item):

@@ -32,6 +32,9 @@ CASES = {
     ),
     "replicas": Words(model="llama3-8b", host="h100-server", tp=2, margin=0.2, itl_ms=15),
     "bad-layout": Words(model="llama3-8b", host="h100-server", tp=3),
+    "exact-and-slow": Words(
+        model="llama3-8b", host="rtx4090", itl_ms=20000, strategies=("hbm", "offload-stream", "weight-offload")
+    ),
     "chosen": Words(model="llama3-8b", host="rtx4090", strategies=("kv-fp8", "offload-reuse")),
 }
 CONTEXTS, USERS = "1000,4k,20000,64k,128k,1m", "1,3,8,40,256,3000"

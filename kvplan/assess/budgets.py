@@ -134,7 +134,7 @@ def _cpu_cores(judged: Judged) -> list[Part]:
     lookup = f"{charges.lookup_cores_per_gpu:g} x {judged.deployment.layout.gpus} GPUs{by_tenant}"
     return [
         Part("engine", demand.engine_cores, f"{limits.engine_cores:g} cores{by_tenant}", policy.engine_cores_source),
-        Part("look-up", demand.lookup_cores, lookup, "RetroInfer: 24 threads for each GPU"),
+        Part("look-up", demand.lookup_cores, lookup, "RetroInfer: 24 threads for a GPU with 8 KV heads"),
         Part("attention", demand.attention_cores, "bytes a second / 2.8 GB/s a core", "ScoutAttention"),
         Part("others", demand.other_cores, "--other-cpu-cores", "given"),
     ]  # fmt: skip

@@ -16,8 +16,9 @@ CACHE_FRACTION = 0.054
 RETRIEVED_FRACTION = 0.018
 """150 of 8192 clusters at 128k."""
 DRAM_FRACTION = 1.11
-LOOKUP_CORES_PER_GPU = 12.0
-"""24 threads of a hyper-threaded EPYC."""
+LOOKUP_CORES = 12.0
+"""24 threads of a hyper-threaded EPYC for one GPU with the 8 KV heads of an 8B model."""
+_MEASURED_KV_HEADS = 8
 
 _HIT = Interval(0.79, 0.87, 0.94)
 _SYNC_S = Interval(0.0, 0.00005, 0.0002)
@@ -41,7 +42,7 @@ class OffloadRetrieve:
         "HBM   = weights + overheads + users x (KV bytes x (1/16 index + 5.4 % cache) + steady tokens)",
         "DRAM  = users x 1.11 x KV bytes",
         "link  = users x 1.8 % of KV bytes x (1 - hit fraction), every step",
-        "cores = 12 for each GPU (24 threads): cluster look-up and cache update",
+        "cores = 12 for a GPU with all (8) KV heads (24 threads), in proportion with tensor parallelism",
         "T     = GPU step (index + 3 x retrieved bytes) + fetched bytes / link rate + layers x t_sync",
     )
     inputs = (
@@ -66,13 +67,14 @@ class OffloadRetrieve:
 
     def charges(self, situation: Situation) -> Ends:
         layers = situation.deployment.model.layers
+        share = look_up_share(situation)
         low = _charges(layers, _HIT.high, _SYNC_S.low, _LINK_RATE.high, _STEADY_TOKENS.low)
         best = _charges(layers, _HIT.best, _SYNC_S.best, _LINK_RATE.best, _STEADY_TOKENS.best)
         high = _charges(layers, _HIT.low, _SYNC_S.high, _LINK_RATE.low, _STEADY_TOKENS.high)
         return (
-            low._replace(serial_fraction=_SERIAL.low, prefill_factor=_PREFILL.low),
-            best._replace(serial_fraction=_SERIAL.best, prefill_factor=_PREFILL.best),
-            high._replace(serial_fraction=_SERIAL.high, prefill_factor=_PREFILL.high),
+            _with_cores(low, share)._replace(serial_fraction=_SERIAL.low, prefill_factor=_PREFILL.low),
+            _with_cores(best, share)._replace(serial_fraction=_SERIAL.best, prefill_factor=_PREFILL.best),
+            _with_cores(high, 2.0 * share)._replace(serial_fraction=_SERIAL.high, prefill_factor=_PREFILL.high),
         )
 
     def flags(self, situation: Situation, placed: Placement) -> tuple[str, ...] | None:
@@ -80,6 +82,18 @@ class OffloadRetrieve:
 
     def notes(self, situation: Situation) -> tuple[str, ...]:
         return ("a prototype of its authors (RetroInfer), not a flag of stock engines; long reasoning loses first",)
+
+
+def look_up_share(situation: Situation) -> float:
+    """Look-up work of one GPU relative to the measured one: its KV heads over those of the whole model, 8 at most."""
+    layout = situation.deployment.layout
+    heads = max((layers.kv_heads for layers in situation.deployment.model.kv), default=1)
+    return min(1.0, max(1.0, heads / layout.tp) / min(heads, _MEASURED_KV_HEADS))
+
+
+def _with_cores(charges: Charges, share: float) -> Charges:
+    """Never more than were measured for a whole model on one GPU."""
+    return charges._replace(lookup_cores_per_gpu=LOOKUP_CORES * min(1.0, share))
 
 
 def _charges(layers: int, hit: float, sync_s: float, link_rate: float, steady_tokens: float) -> Charges:
@@ -92,7 +106,6 @@ def _charges(layers: int, hit: float, sync_s: float, link_rate: float, steady_to
         read_tokens=steady_tokens,
         link_fraction=RETRIEVED_FRACTION * (1.0 - hit),
         dram_fraction=DRAM_FRACTION,
-        lookup_cores_per_gpu=LOOKUP_CORES_PER_GPU,
         sync_s_per_layer=sync_s,
         link_rate_fraction=link_rate,
     )
