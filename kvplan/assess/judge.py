@@ -18,10 +18,9 @@ from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Host
 from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import KvFormat
-from kvplan.domain.model import Model
 from kvplan.engines import find_engine
 from kvplan.engines.interface import KvKernel
-from kvplan.strategies.interface import Accuracy, Excuse, Situation, Strategy
+from kvplan.strategies.interface import Excuse, Situation, Strategy
 
 USERS_CEILING = 65536.0
 
@@ -127,9 +126,9 @@ def find_excuse(frame: Frame, strategy: Strategy) -> Excuse | None:
             return Excuse("no", "kernel", text)
         if not kernel.verified:
             return Excuse("unknown", "kernel", f"{strategy.kv_suffix} KV on {gpu}: {kernel.source}")
-    if strategy.per_head and deployment.engine.name != "llama.cpp" and _has_latents(deployment.model):
-        text = "no published method of this family attends to the one latent that MLA caches for all heads"
-        return Excuse("unknown", "kernel", text)
+    excuse = strategy.excuse(frame.situation)
+    if excuse is not None:
+        return excuse
     missing = _missing_inputs(deployment, strategy)
     if missing:
         return Excuse("unknown", missing[0], f"not known for {host.name}: {', '.join(missing)}")
@@ -140,10 +139,6 @@ def _one_pool(host: Host) -> str:
     if host.gpu is not None and host.gpu.kernel_class == "cpu":
         return "there is no GPU here: everything is in host memory already"
     return "CPU and GPU share one pool of memory here, so there is no second pool to offload to"
-
-
-def _has_latents(model: Model) -> bool:
-    return any(layers.replicated for layers in model.kv)
 
 
 def _missing_inputs(deployment: Deployment, strategy: Strategy) -> list[str]:
@@ -161,7 +156,6 @@ def _missing_inputs(deployment: Deployment, strategy: Strategy) -> list[str]:
 
 
 def _excused(frame: Frame, strategy: Strategy, excuse: Excuse) -> StrategyAssessment:
-    loss = strategy.accuracy
     return StrategyAssessment(
         id=strategy.id,
         title=strategy.title,
@@ -175,7 +169,7 @@ def _excused(frame: Frame, strategy: Strategy, excuse: Excuse) -> StrategyAssess
         itl_s=None,
         ttft_s=None,
         decode_tokens_per_s=None,
-        accuracy=AccuracyLoss(loss.low, loss.high, loss.on, loss.source),
+        accuracy=_loss(frame, strategy),
         flags=None,
         evidence=strategy.evidence,
     )
@@ -210,9 +204,7 @@ def _from_ends(values: list[float]) -> Interval:
 
 
 def _loss(frame: Frame, strategy: Strategy) -> AccuracyLoss:
-    loss: Accuracy = strategy.accuracy
-    if strategy.id == "offload-cpu-attention" and frame.deployment.engine.name == "llama.cpp":
-        loss = Accuracy(0.0, 0.0, "exact", "the CPU attends to the whole cache")
+    loss = strategy.loss(frame.situation)
     return AccuracyLoss(loss.low, loss.high, loss.on, loss.source)
 
 

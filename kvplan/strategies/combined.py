@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kvplan.core.shapes import Placement
-from kvplan.strategies.interface import Accuracy, Ends, Input, Situation, Strategy
+from kvplan.strategies.interface import (
+    Accuracy,
+    Ends,
+    Excuse,
+    Input,
+    Situation,
+    Strategy,
+)
 
 
 class Combined:
@@ -20,11 +27,16 @@ class Combined:
         self.order = 100 + quantization.order * 10 + placement.order
         self.kv_suffix: str | None = quantization.kv_suffix
         self.second_pool: bool = placement.second_pool
-        self.per_head: bool = placement.per_head
         self.accuracy: Accuracy = quantization.accuracy.plus(placement.accuracy)
         self.formula: tuple[str, ...] = (*quantization.formula[:1], *placement.formula)
         self.inputs: tuple[Input, ...] = (*quantization.inputs, *placement.inputs)
         self.evidence: tuple[str, ...] = (*quantization.evidence, *placement.evidence)
+
+    def excuse(self, situation: Situation) -> Excuse | None:
+        return self.quantization.excuse(situation) or self.placement.excuse(situation)
+
+    def loss(self, situation: Situation) -> Accuracy:
+        return self.quantization.loss(situation).plus(self.placement.loss(situation))
 
     def charges(self, situation: Situation) -> Ends:
         rate = self.quantization.charges(situation)[1].kv_rate_fraction

@@ -67,8 +67,6 @@ class Strategy(Protocol):
     """The engine's KV kernel that it needs, or None for the checkpoint's own type."""
     second_pool: bool
     """It needs host memory apart from the GPU's."""
-    per_head: bool
-    """It picks tokens head by head, which nobody has published for MLA's one latent."""
     accuracy: Accuracy
     formula: tuple[str, ...]
     inputs: tuple[Input, ...]
@@ -76,8 +74,16 @@ class Strategy(Protocol):
     stock: bool
     """It is a feature of a stock engine, and not only of its authors' prototype."""
 
+    def excuse(self, situation: Situation) -> Excuse | None:
+        """Why it can't be judged here, beyond a missing second pool, kernel or input; None where it can."""
+        ...
+
     def charges(self, situation: Situation) -> Ends:
         """What it costs, three times."""
+        ...
+
+    def loss(self, situation: Situation) -> Accuracy:
+        """What it loses here: ``accuracy``, unless this engine does it another way."""
         ...
 
     def flags(self, situation: Situation, placed: Placement) -> tuple[str, ...] | None:
@@ -113,6 +119,47 @@ RESIDENT: Final = Charges(
     kv_rate_fraction=1.0,
 )
 """All KV in GPU memory, in the checkpoint's own type: what every other row of charges is a change of."""
+
+
+class PlainStrategy:
+    """Defaults of a strategy that leaves the KV type alone: exact, in a stock engine, in GPU memory, no flags.
+
+    A strategy's file states only where it differs.
+    """
+
+    kv_suffix: str | None = None
+    second_pool = False
+    accuracy = EXACT
+    inputs: tuple[Input, ...] = ()
+    stock = True
+
+    def excuse(self, situation: Situation) -> Excuse | None:
+        """It can be judged everywhere."""
+        return None
+
+    def charges(self, situation: Situation) -> Ends:
+        """All KV in GPU memory."""
+        return same(RESIDENT)
+
+    def loss(self, situation: Situation) -> Accuracy:
+        """As published, in every engine."""
+        return self.accuracy
+
+    def flags(self, situation: Situation, placed: Placement) -> tuple[str, ...] | None:
+        """Nothing to switch on; nothing to switch on it with where no stock engine has it."""
+        return () if self.stock else None
+
+    def notes(self, situation: Situation) -> tuple[str, ...]:
+        """Nothing beside the figures."""
+        return ()
+
+
+def no_way_with_latents(situation: Situation) -> Excuse | None:
+    """For methods that choose tokens head by head: nobody has published one for MLA's single latent."""
+    if not any(layers.replicated for layers in situation.deployment.model.kv):
+        return None
+    text = "no published method of this family attends to the one latent that MLA caches for all heads"
+    return Excuse("unknown", "kernel", text)
 
 
 def same(charges: Charges) -> Ends:

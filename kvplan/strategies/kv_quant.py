@@ -9,7 +9,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kvplan.core.shapes import Placement
-from kvplan.strategies.interface import RESIDENT, Accuracy, Ends, Input, Situation, same
+from kvplan.strategies.interface import (
+    RESIDENT,
+    Accuracy,
+    Ends,
+    Excuse,
+    Input,
+    Situation,
+    same,
+)
 
 _FORMULA = (
     "KV bytes = KV elements x bytes per element + head vectors x scale bytes",
@@ -28,10 +36,15 @@ class KvQuant(NamedTuple):
     evidence: tuple[str, ...] = ()
     caution: str = ""
     second_pool: bool = False
-    per_head: bool = False
     formula: tuple[str, ...] = _FORMULA
     inputs: tuple[Input, ...] = ()
     stock: bool = True
+
+    def excuse(self, situation: Situation) -> Excuse | None:
+        return None
+
+    def loss(self, situation: Situation) -> Accuracy:
+        return self.accuracy
 
     def charges(self, situation: Situation) -> Ends:
         kernel = situation.kernels[str(self.kv_suffix)]

@@ -9,7 +9,17 @@ from __future__ import annotations
 
 from kvplan.core.shapes import Placement
 from kvplan.domain.interval import Interval
-from kvplan.strategies.interface import RESIDENT, Accuracy, Ends, Input, Situation
+from kvplan.strategies.interface import (
+    EXACT,
+    RESIDENT,
+    Accuracy,
+    Ends,
+    Excuse,
+    Input,
+    PlainStrategy,
+    Situation,
+    no_way_with_latents,
+)
 
 DIGEST_FRACTION = 1 / 32
 CHOSEN_TOKENS = 2048.0
@@ -21,15 +31,13 @@ _SERIAL = Interval(0.0, 0.1, 0.5)
 _LINK_RATE = Interval(0.5, 0.65, 0.9)
 
 
-class OffloadCpuAttention:
+class OffloadCpuAttention(PlainStrategy):
     """ScoutAttention, MagicPIG, NEO, KTransformers, llama.cpp ``-nkvo``."""
 
     id = "offload-cpu-attention"
     title = "KV in DRAM, CPU cores attend to it"
     order = 4
-    kv_suffix: str | None = None
     second_pool = True
-    per_head = True
     accuracy = Accuracy(2.1, 2.5, "LongBench", "ScoutAttention: 2.1 at 2048 tokens, 2.5 at 1024")
     formula = (
         "HBM   = weights + overheads + users x (KV bytes / 32 digests + 2048 chosen tokens)",
@@ -52,8 +60,14 @@ class OffloadCpuAttention:
     )
     stock = False
 
+    def excuse(self, situation: Situation) -> Excuse | None:
+        return None if _reads_all(situation) else no_way_with_latents(situation)
+
+    def loss(self, situation: Situation) -> Accuracy:
+        return EXACT if _reads_all(situation) else self.accuracy
+
     def charges(self, situation: Situation) -> Ends:
-        if situation.deployment.engine.name == "llama.cpp":
+        if _reads_all(situation):
             whole = RESIDENT._replace(
                 resident_fraction=0.0, read_fraction=0.0, cpu_fraction=1.0, dram_fraction=1.0, serial_fraction=1.0
             )
@@ -80,12 +94,17 @@ class OffloadCpuAttention:
         return low, best, high
 
     def flags(self, situation: Situation, placed: Placement) -> tuple[str, ...] | None:
-        return ("-nkvo",) if situation.deployment.engine.name == "llama.cpp" else None
+        return ("-nkvo",) if _reads_all(situation) else None
 
     def notes(self, situation: Situation) -> tuple[str, ...]:
-        if situation.deployment.engine.name == "llama.cpp":
+        if _reads_all(situation):
             return ("exact: llama.cpp attends to the whole cache on the CPU",)
         return ("a prototype of its authors (ScoutAttention), not a flag of stock engines",)
+
+
+def _reads_all(situation: Situation) -> bool:
+    """llama.cpp's own way: the CPU attends to the whole cache."""
+    return situation.deployment.engine.name == "llama.cpp"
 
 
 STRATEGIES = (OffloadCpuAttention(),)

@@ -5,9 +5,18 @@ The constants are RetroInfer's (arXiv 2505.02922 v3, PVLDB): cluster index, 1.8 
 
 from __future__ import annotations
 
-from kvplan.core.shapes import Charges, Placement
+from kvplan.core.shapes import Charges
 from kvplan.domain.interval import Interval
-from kvplan.strategies.interface import RESIDENT, Accuracy, Ends, Input, Situation
+from kvplan.strategies.interface import (
+    RESIDENT,
+    Accuracy,
+    Ends,
+    Excuse,
+    Input,
+    PlainStrategy,
+    Situation,
+    no_way_with_latents,
+)
 
 INDEX_FRACTION = 1 / 16
 """Centroids and value sums: one for 16 tokens."""
@@ -28,15 +37,13 @@ _SERIAL = Interval(0.7, 1.0, 1.0)
 _PREFILL = Interval(1.03, 1.06, 1.10)
 
 
-class OffloadRetrieve:
+class OffloadRetrieve(PlainStrategy):
     """RetroInfer, ShadowKV, InfiniGen, PQCache and their kin."""
 
     id = "offload-retrieve"
     title = "KV in DRAM, an index fetches what matters"
     order = 3
-    kv_suffix: str | None = None
     second_pool = True
-    per_head = True
     accuracy = Accuracy(0.66, 1.97, "RULER at 128k", "RetroInfer v3, four models (0.66, 0.73, 1.50, 1.97)")
     formula = (
         "HBM   = weights + overheads + users x (KV bytes x (1/16 index + 5.4 % cache) + steady tokens)",
@@ -65,6 +72,9 @@ class OffloadRetrieve:
     )
     stock = False
 
+    def excuse(self, situation: Situation) -> Excuse | None:
+        return no_way_with_latents(situation)
+
     def charges(self, situation: Situation) -> Ends:
         layers = situation.deployment.model.layers
         share = look_up_share(situation)
@@ -76,9 +86,6 @@ class OffloadRetrieve:
             _with_cores(best, share)._replace(serial_fraction=_SERIAL.best, prefill_factor=_PREFILL.best),
             _with_cores(high, 2.0 * share)._replace(serial_fraction=_SERIAL.high, prefill_factor=_PREFILL.high),
         )
-
-    def flags(self, situation: Situation, placed: Placement) -> tuple[str, ...] | None:
-        return None
 
     def notes(self, situation: Situation) -> tuple[str, ...]:
         return ("a prototype of its authors (RetroInfer), not a flag of stock engines; long reasoning loses first",)

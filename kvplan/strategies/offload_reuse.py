@@ -9,22 +9,19 @@ import math
 
 from kvplan.core.shapes import Placement
 from kvplan.domain.interval import Interval
-from kvplan.strategies.interface import EXACT, RESIDENT, Ends, Input, Situation
+from kvplan.strategies.interface import RESIDENT, Ends, Input, PlainStrategy, Situation
 from kvplan.units import GIB
 
 LINK_RATE = Interval(0.45, 0.80, 0.95)
 
 
-class OffloadReuse:
+class OffloadReuse(PlainStrategy):
     """vLLM OffloadingConnector, LMCache, SGLang HiCache."""
 
     id = "offload-reuse"
     title = "idle prefixes in DRAM, reloaded"
     order = 1
-    kv_suffix: str | None = None
     second_pool = True
-    per_head = False
-    accuracy = EXACT
     formula = (
         "HBM   = as hbm: every decoding sequence keeps all its KV in GPU memory",
         "DRAM  = (idle sessions x context + shared prefix) x KV bytes",
@@ -40,7 +37,6 @@ class OffloadReuse:
         "vLLM 0.12 on H100: TTFT 43 to 312 ms reloaded against 265 to 6854 ms computed (10k to 100k tokens)",
         "at a hit fraction of 50 % prefill throughput grows 1.7 x, at 0 % it loses 3 %",
     )
-    stock = True
 
     def charges(self, situation: Situation) -> Ends:
         low, best, high = (RESIDENT._replace(reuse=1.0, link_rate_fraction=rate) for rate in reversed(LINK_RATE))

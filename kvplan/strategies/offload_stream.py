@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from kvplan.core.shapes import Placement
 from kvplan.domain.interval import Interval
-from kvplan.strategies.interface import EXACT, RESIDENT, Ends, Input, Situation
+from kvplan.strategies.interface import RESIDENT, Ends, Input, PlainStrategy, Situation
 
 _SERIAL = Interval(0.0, 0.3, 1.0)
 _LINK_RATE = Interval(0.80, 0.92, 1.0)
 
 
-class OffloadStream:
+class OffloadStream(PlainStrategy):
     """FlexGen's way: exact, and as fast as the link."""
 
     id = "offload-stream"
     title = "overflowing KV streamed every step"
     order = 2
-    kv_suffix: str | None = None
     second_pool = True
-    per_head = False
-    accuracy = EXACT
     formula = (
         "HBM   = weights + overheads + the KV that fits + two layers' worth of the rest",
         "link  = bytes of the rest, every step",
@@ -41,9 +37,6 @@ class OffloadStream:
             for serial, rate in zip(_SERIAL, reversed(_LINK_RATE), strict=True)
         )
         return low, best, high
-
-    def flags(self, situation: Situation, placed: Placement) -> tuple[str, ...] | None:
-        return None
 
     def notes(self, situation: Situation) -> tuple[str, ...]:
         return ("no stock serving engine streams active KV: FlexGen and DeepSpeed do",)

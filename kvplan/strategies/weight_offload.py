@@ -6,23 +6,20 @@ import math
 
 from kvplan.core.shapes import Placement
 from kvplan.domain.interval import Interval
-from kvplan.strategies.interface import EXACT, RESIDENT, Ends, Input, Situation
+from kvplan.strategies.interface import RESIDENT, Ends, Input, PlainStrategy, Situation
 from kvplan.units import GB, GIB
 
 _SERIAL = Interval(0.3, 1.0, 1.0)
 _LINK_RATE = Interval(0.65, 0.85, 1.0)
 
 
-class WeightOffload:
+class WeightOffload(PlainStrategy):
     """vLLM ``--cpu-offload-gb``, llama.cpp ``-ngl``."""
 
     id = "weight-offload"
     title = "some weights in DRAM"
     order = 1
-    kv_suffix: str | None = None
     second_pool = True
-    per_head = False
-    accuracy = EXACT
     formula = (
         "HBM   = what is left for weights after KV and overheads",
         "link  = bytes of the other weights, every step (llama.cpp: its CPU multiplies them instead)",
@@ -33,7 +30,6 @@ class WeightOffload:
         Input("link rate of zero-copy reads", _LINK_RATE, "of large copies", "H100 kernel copies: 35 of 55 GB/s"),
     )
     evidence = ("FlexGen OPT-30B on T4: 7.14 tokens/s predicted, 7.32 measured",)
-    stock = True
 
     def charges(self, situation: Situation) -> Ends:
         on_cpu = 1.0 if situation.deployment.engine.name == "llama.cpp" else 0.0
@@ -57,9 +53,6 @@ class WeightOffload:
             kept = math.floor(layers * max(0.0, 1.0 - placed.weights_spilled_bytes / stored))
             return (f"-ngl {kept}",)
         return None
-
-    def notes(self, situation: Situation) -> tuple[str, ...]:
-        return ()
 
 
 STRATEGIES = (WeightOffload(),)
