@@ -20,7 +20,8 @@ from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import KvFormat
 from kvplan.engines import find_engine
 from kvplan.engines.interface import KvKernel
-from kvplan.strategies.interface import Excuse, Situation, Strategy
+from kvplan.strategies import all_strategies
+from kvplan.strategies.interface import Accuracy, Excuse, Situation, Strategy
 
 USERS_CEILING = 65536.0
 
@@ -205,7 +206,16 @@ def _from_ends(values: list[float]) -> Interval:
 
 def _loss(frame: Frame, strategy: Strategy) -> AccuracyLoss:
     loss = strategy.loss(frame.situation)
+    if strategy.kv_suffix is None and frame.resident_kernel is not None:
+        loss = _loss_of_kernel(frame, frame.resident_kernel).plus(loss)
     return AccuracyLoss(loss.low, loss.high, loss.on, loss.source)
+
+
+def _loss_of_kernel(frame: Frame, kernel: KvKernel) -> Accuracy:
+    """What the KV type that ``--kv-cache-dtype`` chose loses: as the strategy of that type says."""
+    suffix = next(name for name, known in frame.situation.kernels.items() if known is kernel)
+    named = (item for item in all_strategies().values() if item.kv_suffix == suffix)
+    return next((item.accuracy for item in named), Accuracy(None, None, "no task score found", "none"))
 
 
 def _command(frame: Frame, strategy: Strategy, judged: Judged) -> str | None:

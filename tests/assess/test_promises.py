@@ -62,6 +62,12 @@ def test_mla_has_fp8_and_no_published_retrieval() -> None:
     assert answer.strategy("offload-retrieve").outcome == "unknown"
 
 
+def test_a_kv_type_that_is_set_costs_what_it_costs() -> None:
+    answer = judged(model="llama3-8b", host="rtx4090", context="8k", kv_cache_dtype="fp8")
+    assert answer.strategy("hbm").accuracy == answer.strategy("kv-fp8").accuracy
+    assert answer.strategy("hbm").kv_bytes_per_token == answer.strategy("kv-fp8").kv_bytes_per_token
+
+
 def test_nvfp4_runs_on_blackwell() -> None:
     answer = judged(model="llama3-8b", host="b200-server", gpus=1, context="8k")
     assert answer.strategy("kv-nvfp4").outcome == "fits"

@@ -67,6 +67,7 @@ BY_NAME: dict[str, Recipe] = {
     **dict.fromkeys(("users", "sequences", "idle_sessions"), USERS),
     **dict.fromkeys(("spills_kv", "spills_weights", "spilled_weights_on_cpu", "reuse", "peer_over_link"), SWITCH),
     "output_tokens": among(0, 0, 1, 256, 4096),
+    "step_tokens": among(1, 16, 256),
     "block_tokens": among(1, 1, 16, 16, 64, 256),
     "bytes_per_token": whole(3, 6, 0),
     "bytes_per_sequence": whole(3, 8, 0, 0),
