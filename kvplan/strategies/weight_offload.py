@@ -29,7 +29,7 @@ class WeightOffload(PlainStrategy):
         Input("part that does not overlap", _SERIAL, "of the shorter", "zero-copy reads run inside the GPU's kernels"),
         Input("link rate of zero-copy reads", _LINK_RATE, "of large copies", "H100 kernel copies: 35 of 55 GB/s"),
     )
-    evidence = ("FlexGen OPT-30B on T4: 7.14 tokens/s predicted, 7.32 measured",)
+    evidence = ("FlexGen OPT-30B on T4: 7.32 tokens/s at a batch of 144",)
 
     def charges(self, situation: Situation) -> Ends:
         on_cpu = 1.0 if situation.deployment.engine.name == "llama.cpp" else 0.0

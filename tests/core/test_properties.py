@@ -59,8 +59,11 @@ def possible(plan: Plan) -> Plan:
         experts_per_token=min(plan.model.experts_per_token, plan.model.experts),
     )
     charges = plan.charges
-    if charges.spills_weights:  # what moves out of HBM must not be hidden behind what stays
-        charges = charges._replace(serial_fraction=max(charges.serial_fraction, 0.3))
+    if charges.spills_weights:  # what moves out of HBM must not be hidden: no strategy moves weights and KV at once
+        serial = max(charges.serial_fraction, 0.3)
+        charges = charges._replace(
+            serial_fraction=serial, spills_kv=0.0, cpu_fraction=0.0, cpu_tokens=0.0, link_fraction=0.0, link_tokens=0.0
+        )
     return plan._replace(gpu=gpu, host=host, model=model, charges=charges)
 
 
