@@ -25,6 +25,7 @@ class Problem:
     remedy: str | None = None
     figures: dict[str, float | str] = field(default_factory=dict)
 
+
 @dataclass(frozen=True, slots=True)
 class Judged:
     """A deployment that could be looked up and judged."""
@@ -43,6 +44,7 @@ class Judged:
     @property
     def deployment(self) -> Deployment:
         return self.frame.deployment
+
 
 @dataclass(frozen=True, slots=True)
 class Context:

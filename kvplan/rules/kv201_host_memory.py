@@ -45,9 +45,7 @@ def check(context: Context) -> Iterator[Finding]:
         yield _over(context, judged, parts, used, limit, level)
 
 
-def _over(
-    context: Context, judged: Judged, parts: list[HostPart], used: Interval, limit: float, level: str
-) -> Finding:
+def _over(context: Context, judged: Judged, parts: list[HostPart], used: Interval, limit: float, level: str) -> Finding:
     words = " + ".join(f"{part.words} {gib_text(part.bytes.best)}" for part in parts if part.bytes.best)
     whose = "the container's limit" if context.has("memory_limit") else f"what {judged.deployment.host.name} has for it"
     if used.best <= limit:

@@ -47,4 +47,4 @@ def test_what_only_looks_like_a_key_is_none() -> None:
 
 
 def test_inline_tables_and_windows_lines() -> None:
-    assert key_lines('a = 1\r\nworkload = { users = 8 }\r\nb = 2\r\n')["b",] == 3
+    assert key_lines("a = 1\r\nworkload = { users = 8 }\r\nb = 2\r\n")["b",] == 3

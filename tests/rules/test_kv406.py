@@ -17,7 +17,7 @@ def test_a_key_that_nothing_reads(tmp_path: Path, line: str, advice: str) -> Non
 
 
 def test_keys_that_are_read(tmp_path: Path) -> None:
-    text = toml('[settings]\ntensor-parallel-size = 1\nmax_num_seqs = 64\n[neighbours]\ntenants = 2')
+    text = toml("[settings]\ntensor-parallel-size = 1\nmax_num_seqs = 64\n[neighbours]\ntenants = 2")
     assert found(tmp_path, text, "KV406", "a.toml") == []
 
 
