@@ -35,22 +35,22 @@ _BYTES_SCALE = {
 
 def gib(value: float) -> float:
     """GiB -> bytes."""
-    return value * GIB
+    return float(value * GIB)
 
 
 def gb_per_s(value: float) -> float:
     """GB/s -> bytes per second."""
-    return value * GB
+    return float(value * GB)
 
 
 def tflops(value: float) -> float:
     """TFLOPS -> floating-point operations per second."""
-    return value * TERA
+    return float(value * TERA)
 
 
 def ms(value: float) -> float:
     """Milliseconds -> seconds."""
-    return value * MILLI
+    return float(value * MILLI)
 
 
 def to_gib(value_bytes: float) -> float:

@@ -241,7 +241,7 @@ def test_ratio_of_nothing(used: float, limit: float, expected: float) -> None:
 
 def test_the_drawn_plans_are_of_every_kind() -> None:
     """A law that only ever sees plans that cannot fit would prove nothing."""
-    drawn = [possible(make(Plan, "plan", random.Random(seed))) for seed in range(300)]
+    drawn = [possible(make(Plan, "plan", random.Random(seed))) for seed in range(600)]
     room = [most_users(plan, 4096.0, 4096.0) for plan in drawn]
     assert sum(1 for users in room if 0 < users < 4096) > 60
     assert sum(1 for plan in drawn if place(plan, 4096.0, 64.0).kv_spilled_bytes) > 20
