@@ -15,15 +15,19 @@ from kvplan.assess.verdict import closest, places_all, typical_loss, weights_fit
 from kvplan.catalog.hardware import load_host, pool_sizes
 from kvplan.deployments.layout import natural_layout
 from kvplan.domain.assessment import Assessment, StrategyAssessment
-from kvplan.domain.deployment import Deployment
+from kvplan.domain.deployment import Deployment, EngineChoice, Layout
+from kvplan.domain.host import Host
+from kvplan.domain.model import Model
 from kvplan.domain.remedy import Remedy
 from kvplan.domain.weight_scheme import SCHEMES
-from kvplan.engines import choose_engine
+from kvplan.engines import choose_engine, find_engine
 from kvplan.errors import KvplanError
 from kvplan.units import ms, to_gib, to_ms
 
 _SERVED_SCHEMES = ("fp8", "awq-int4")
 _GGUF_SCHEMES = ("q8_0", "q6_k", "q5_k_m", "q4_k_m", "q3_k_m")
+_PACE_FIRST = {"q4_k_m"}
+"""What people take where the pace is what is missing."""
 _CONTEXT_STEP = 1024
 _MOST_GPUS = 8
 _NEARLY = 0.8
@@ -91,8 +95,8 @@ def _more_gpus(deployment: Deployment, only: tuple[str, ...]) -> Iterator[Remedy
     gpus = deployment.layout.gpus
     while gpus * 2 <= max(_MOST_GPUS, deployment.gpus_installed) and not host.unified_memory:
         gpus *= 2
-        layout = natural_layout(deployment.model, gpus)
-        if layout.tp <= deployment.layout.tp:
+        layout = _layout(deployment.model, gpus, deployment.engine)
+        if layout.tp * layout.pp <= deployment.layout.tp * deployment.layout.pp:
             continue
         beyond = gpus > deployment.gpus_installed
         change = f"{gpus} x {host.gpu.name if host.gpu else 'GPU'}" if beyond else f"--gpus {gpus}"
@@ -110,6 +114,15 @@ def lighter_schemes(deployment: Deployment) -> list[str]:
     return [name for name in names if SCHEMES[name].linear_bits < now.linear_bits]
 
 
+def _layout(model: Model, gpus: int, engine: EngineChoice) -> Layout:
+    return natural_layout(model, gpus, by_layers=find_engine(engine.name).splits_layers)
+
+
+def _same_vendor(one: Host, other: Host) -> bool:
+    """Whether what runs on the one runs on the other."""
+    return one.gpu is not None and other.gpu is not None and one.gpu.vendor == other.gpu.vendor
+
+
 def _with_weights(deployment: Deployment, scheme: str) -> Deployment:
     return deployment._replace(settings=deployment.settings._replace(weights=scheme))
 
@@ -122,7 +135,7 @@ def _lighter_weights(deployment: Deployment, only: tuple[str, ...]) -> Iterator[
         if remedy is not None:
             yield remedy
             return
-    for name in schemes:
+    for name in sorted(schemes, key=_PACE_FIRST.__contains__, reverse=True):
         changed = _with_weights(deployment, name)
         resident = assess(changed, ("hbm",)).strategies[0]
         if resident.bound_by == "itl" and (not only or "hbm" in only):
@@ -228,11 +241,12 @@ def _other_host(deployment: Deployment, catalog: tuple[str, ...], only: tuple[st
             continue
         least_gib = pool_gib * 7 / 6
         host = load_host(name, catalog)
+        engine = deployment.engine if _same_vendor(now, host) else choose_engine(None, host)
         changed = deployment._replace(
             host=host,
             gpus_installed=host.gpus,
-            layout=natural_layout(deployment.model, host.gpus),
-            engine=choose_engine(None, host),
+            layout=_layout(deployment.model, host.gpus, engine),
+            engine=engine,
             settings=deployment.settings._replace(kv_cache_dtype=None),
         )
         all_gpus = f" --gpus {host.gpus}" if deployment.layout.gpus < deployment.gpus_installed else ""

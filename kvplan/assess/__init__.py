@@ -6,10 +6,11 @@ back, ``verdict`` decides. A package rather than one file because the four have 
 
 from __future__ import annotations
 
-from kvplan.assess import numbers
+from kvplan.assess import constants, numbers
 from kvplan.assess.judge import Frame, judge
 from kvplan.assess.topology import topology_excuse
 from kvplan.assess.verdict import decide
+from kvplan.core.cpu import numa_rate_fraction
 from kvplan.core.kv_cache import growing_bytes_per_token
 from kvplan.domain.assessment import Assessment, GpuMemory
 from kvplan.domain.deployment import Deployment
@@ -70,13 +71,15 @@ def with_compute_device(host: Host) -> Host:
         return host
     if host.dram_bytes is None:
         raise CannotJudge(f"{host.name} has no GPU, and its memory is not known")
+    nodes = float(host.numa_nodes or 1)
+    reach = numa_rate_fraction(nodes, 1.0, constants.REMOTE_NODE_GAIN)
     cpu = Gpu(
         name=host.cpu or "CPU",
         vendor="cpu",
         kernel_class="cpu",
         hbm_bytes=Interval.exact(host.dram_bytes),
-        hbm_bytes_per_s=host.dram_bytes_per_s.best if host.dram_bytes_per_s else None,
-        flops=None,
+        hbm_bytes_per_s=host.dram_bytes_per_s.best * reach if host.dram_bytes_per_s else None,
+        flops=host.cpu_cores.best * constants.CPU_FLOPS_PER_CORE if host.cpu_cores else None,
         weight_read_fraction=Interval(0.6, 0.75, 0.9),
         kv_read_fraction=Interval(0.5, 0.7, 0.9),
         step_overhead_s=Interval(0.0005, 0.001, 0.003),
@@ -158,7 +161,10 @@ def _workload_warnings(deployment: Deployment) -> tuple[str, ...]:
     if deployment.model.max_context_tokens is None:
         found.append("the model's own context limit is not known")
     if deployment.layout.ep > 1:
-        found.append("--ep: experts are taken to divide over tp x pp GPUs; traffic between experts is not modelled")
+        found.append("--ep: experts divide over all GPUs, evenly used; their all-to-all traffic is not modelled")
+    nodes = deployment.host.numa_nodes or 1
+    if deployment.layout.gpus < nodes:
+        found.append(f"the host has {nodes} NUMA nodes: cores and DRAM of all are counted, as if pinned by hand")
     asked, context = deployment.settings.max_model_len, deployment.workload.context_tokens
     if asked is not None and asked < context:
         found.append(

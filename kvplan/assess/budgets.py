@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kvplan.assess.numbers import UNLIMITED
+from kvplan.assess.constants import UNLIMITED
 from kvplan.core.shapes import Demand, Loads, Placement, Plan
 from kvplan.domain.assessment import Budget, Part
 from kvplan.domain.deployment import Deployment
@@ -135,6 +135,6 @@ def _cpu_cores(judged: Judged) -> list[Part]:
     return [
         Part("engine", demand.engine_cores, f"{limits.engine_cores:g} cores{by_tenant}", policy.engine_cores_source),
         Part("look-up", demand.lookup_cores, lookup, "RetroInfer: 24 threads for a GPU with 8 KV heads"),
-        Part("attention", demand.attention_cores, "bytes a second / 2.8 GB/s a core", "ScoutAttention"),
+        Part("attention", demand.attention_cores, "KV / 2.8 GB/s a core + weights / 8 GB/s a core", "ScoutAttention"),
         Part("others", demand.other_cores, "--other-cpu-cores", "given"),
     ]  # fmt: skip

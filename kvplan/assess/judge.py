@@ -103,7 +103,7 @@ def judge(frame: Frame, strategy: Strategy) -> StrategyAssessment:
         users_max=_from_ends([most_users(end, context, USERS_CEILING) for end in ends]),
         context_tokens_max=_from_ends([longest_context(end, users, tokens_ceiling) for end in ends]),
         itl_s=itl,
-        ttft_s=_ttft_s(deployment, ends, context) if itl else None,
+        ttft_s=_ttft_s(deployment, ends, context, users) if itl else None,
         decode_tokens_per_s=itl.map(lambda seconds: users / seconds) if itl else None,
         accuracy=_loss(frame, strategy),
         flags=_command(frame, strategy, judged),
@@ -193,10 +193,10 @@ def _itl_s(plan: Plan, context: float, users: float) -> float:
     return decode_step(plan, place(plan, context, users), context, users).itl_s
 
 
-def _ttft_s(deployment: Deployment, ends: tuple[Plan, Plan, Plan], context: float) -> Interval | None:
+def _ttft_s(deployment: Deployment, ends: tuple[Plan, Plan, Plan], context: float, users: float) -> Interval | None:
     if deployment.host.gpu is None or deployment.host.gpu.flops is None:
         return None
-    return Interval(*(ttft_s(end, context) for end in ends))
+    return Interval(*(ttft_s(end, place(end, context, users), context) for end in ends))
 
 
 def _from_ends(values: list[float]) -> Interval:

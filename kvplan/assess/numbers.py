@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kvplan.assess import constants
 from kvplan.core.cpu import numa_rate_fraction
 from kvplan.core.shapes import GpuRates, HostRates, KvGrowth, KvGrowths, Limits, ModelWork, Traffic
 from kvplan.domain.deployment import Deployment, Layout
@@ -12,51 +13,24 @@ from kvplan.domain.model import KvLayers, Model
 from kvplan.engines.interface import MemoryPolicy
 from kvplan.errors import CannotJudge
 
-UNLIMITED = 1e30
-"""Stands for a limit that is not known, where nothing is asked of it."""
-
-PREFILL_UTILIZATION = Interval(0.32, 0.55, 0.75)
-"""Share of the dense 16-bit rate in prefill.
-
-Source: GEMM maxima 0.73 to 0.87; TTFT of Llama-2-70B on A100 at 1k to 4k tokens, one request, 0.50 to 0.66.
-"""
-FP8_PREFILL_GAIN = Interval(1.3, 1.7, 2.0)
-"""Prefill with FP8 or NVFP4 weights on GPUs that multiply them natively, relative to 16 bits; the ladder says 2."""
-_FP8_NATIVE = {"ada", "hopper", "blackwell_dc", "blackwell_rtx", "cdna3", "cdna4"}
-DECODE_UTILIZATION = 0.70
-"""The same in decode at large batches; source: measured GEMM fractions 0.51 to 0.87."""
-ALL_REDUCE_S = Interval(8e-6, 18e-6, 35e-6)
-"""Time of one small all-reduce over NVLink and what waits for it.
-
-Source: Llama-3.1-70B served by vLLM on H200 and B200 at 4 to 16 sequences, tp 2 to 8 against tp 1.
-"""
-ALL_REDUCE_PCIE_S = Interval(20e-6, 40e-6, 90e-6)
-"""The same where GPUs meet over PCIe; class estimate."""
-UNKNOWN_PCIE_BYTES_PER_S = Interval(6e9, 20e9, 26e9)
-"""Between GPUs of a host whose link is not known; class interval from PCIe 3 x8 to 4 x16."""
-CORE_BYTES_PER_S = Interval(2.2e9, 2.8e9, 3.4e9)
-"""What one core reads in CPU attention; source: ScoutAttention 36 cores near 100 GB/s, KTransformers >= 3.4."""
-CPU_DRAM_FRACTION = Interval(0.40, 0.50, 0.60)
-"""Share of the achievable DRAM rate that CPU attention reaches; source: 80 to 105 GB/s at 64 threads of 2 sockets."""
-REMOTE_NODE_GAIN = 0.4
-"""What a second socket adds to work that one GPU feeds; source: KTransformers, 1.40x."""
-RELOAD_FIXED_S = 0.012
-"""Fixed time of a reload; source: vLLM offloading connector, reload TTFT."""
-
-_PAD = KvGrowth(0.0, 0.0, 0.0, 1.0, 0.0)
+_PAD = KvGrowth(0.0, 0.0, 0.0, 0.0, 1.0, 0.0)
 
 
 def kv_growths(model: Model, kv_format: KvFormat, layout: Layout, policy: MemoryPolicy) -> KvGrowths:
     """How the KV of one sequence grows on the fullest GPU. Layers with the same window are one record."""
     by_window: dict[int, float] = {}
     for layers in model.kv:
+        one = layer_bytes_per_token(layers, kv_format, layout, policy)
         window = layers.window_tokens or 0
-        by_window[window] = by_window.get(window, 0.0) + layer_bytes_per_token(layers, kv_format, layout, policy)
+        if window and policy.window_growth_fraction:
+            window, one = 0, one * policy.window_growth_fraction
+        by_window[window] = by_window.get(window, 0.0) + one
     found = [
         KvGrowth(
             bytes_per_token,
             float(window),
             float(policy.window_reserve_tokens) if window else 0.0,
+            float(policy.window_in_flight_tokens) if window else 0.0,
             float(policy.block_tokens),
             0.0,
         )
@@ -89,9 +63,9 @@ def weight_bytes(deployment: Deployment) -> Interval:
     Elements x bits, over tensor and pipeline parallel GPUs. Engines hold a little more than the file: padding, rope
     tables, absorbed copies (16-bit: 0.5 % median; quantized: up to 4 %). A tower of unknown extent is up to 2 GB.
     """
-    scheme = deployment.weight_scheme
-    gpus = deployment.layout.tp * deployment.layout.pp
-    best = deployment.stored_weight_bytes / gpus
+    scheme, layout = deployment.weight_scheme, deployment.layout
+    dense, experts = scheme.bytes_of(deployment.model.weights)
+    best = dense / (layout.tp * layout.pp) + experts / layout.expert_gpus
     high = best * (1.01 if scheme.linear_bits >= 16 else 1.03)
     if deployment.model.tower_elements_unknown:
         high += 2e9
@@ -104,7 +78,7 @@ def model_work(deployment: Deployment, stored: float) -> ModelWork:
     scheme = deployment.weight_scheme
     gpus = layout.tp * layout.pp
     dense, experts = scheme.bytes_of(model.weights)
-    scale = stored * gpus / (dense + experts)
+    scale = stored / (dense / gpus + experts / layout.expert_gpus)
     unread = model.weights.towers * scheme.kept_bits / 8 + model.weights.mtp * scheme.linear_bits / 8
     if model.weights.lm_head:
         unread += model.weights.embedding * scheme.kept_bits / 8
@@ -115,7 +89,7 @@ def model_work(deployment: Deployment, stored: float) -> ModelWork:
         layers=float(model.layers),
         weight_bytes=stored,
         dense_read_bytes=(dense - unread) * scale / gpus,
-        expert_bytes=experts * scale / gpus,
+        expert_bytes=experts * scale / layout.expert_gpus,
         experts=float(model.experts.experts) if model.experts else 0.0,
         experts_per_token=float(model.experts.experts_per_token) if model.experts else 0.0,
         active_elements=model.active_elements / gpus,
@@ -124,6 +98,8 @@ def model_work(deployment: Deployment, stored: float) -> ModelWork:
         all_reduce_bytes_per_token=2.0 * model.layers * model.hidden_size * 2.0 * ring if layout.tp > 1 else 0.0,
         all_reduces=2.0 * model.layers if layout.tp > 1 else 0.0,
         stages=float(layout.pp),
+        moe_layers=float(model.experts.moe_layers) if model.experts else 0.0,
+        expert_groups=float(layout.expert_gpus // gpus),
     )
 
 
@@ -141,22 +117,26 @@ def attention_flops_per_pair(model: Model, growing: list[KvLayers]) -> tuple[flo
 def gpu_rates(gpu: Gpu, deployment: Deployment, end: int) -> GpuRates:
     """What one GPU reaches at one end: 0 optimistic, 1 best, 2 pessimistic."""
     host = deployment.host
-    native = deployment.weight_scheme.name in ("fp8", "nvfp4") and gpu.kernel_class in _FP8_NATIVE
-    gain = FP8_PREFILL_GAIN[2 - end] if native else 1.0
-    rate = gpu.hbm_bytes_per_s or UNLIMITED
-    flops = gpu.flops or UNLIMITED
+    native = deployment.weight_scheme.name in ("fp8", "nvfp4") and gpu.kernel_class in constants.FP8_NATIVE
+    gain = constants.FP8_PREFILL_GAIN[2 - end] if native else 1.0
+    rate = gpu.hbm_bytes_per_s or constants.UNLIMITED
+    flops = gpu.flops or rate * constants.FLOPS_PER_BYTE_UNKNOWN
+    if deployment.model.experts is not None:
+        gain *= constants.MOE_PREFILL_FRACTION[2 - end]
     over_pcie = gpu.peer_bytes_per_s is None
-    link = (host.link.bytes_per_s if host.link else UNKNOWN_PCIE_BYTES_PER_S)[2 - end]
+    link = (host.link.bytes_per_s if host.link else constants.UNKNOWN_PCIE_BYTES_PER_S)[2 - end]
     peer = link if gpu.peer_bytes_per_s is None else 0.8 * gpu.peer_bytes_per_s
     return GpuRates(
-        weight_bytes_per_s=rate * gpu.weight_read_fraction[2 - end],
+        weight_bytes_per_s=rate * gpu.weight_read_fraction[2 - end] * deployment.weight_scheme.read_fraction[2 - end],
         kv_bytes_per_s=rate * gpu.kv_read_fraction[2 - end],
-        decode_flops=flops * DECODE_UTILIZATION,
-        prefill_flops=flops * PREFILL_UTILIZATION[2 - end] * gain,
+        decode_flops=flops * constants.DECODE_UTILIZATION,
+        prefill_flops=flops * constants.PREFILL_UTILIZATION[2 - end] * gain,
         step_overhead_s=gpu.step_overhead_s[end],
-        all_reduce_s=(ALL_REDUCE_PCIE_S if over_pcie else ALL_REDUCE_S)[end],
+        all_reduce_s=(constants.ALL_REDUCE_PCIE_S if over_pcie else constants.ALL_REDUCE_S)[end],
         peer_bytes_per_s=peer,
         peer_over_link=1.0 if over_pcie else 0.0,
+        moe_layer_s=constants.MOE_LAYER_S[end],
+        first_token_s=constants.FIRST_TOKEN_S[end],
     )
 
 
@@ -165,20 +145,22 @@ def host_rates(deployment: Deployment, end: int) -> HostRates:
     host = deployment.host
     nodes = float(host.numa_nodes or 1)
     sharing = min(host.link.gpus_per_uplink, deployment.layout.gpus) if host.link else 1
-    reach = numa_rate_fraction(nodes, float(deployment.layout.gpus), REMOTE_NODE_GAIN)
+    reach = numa_rate_fraction(nodes, float(deployment.layout.gpus), constants.REMOTE_NODE_GAIN)
     return HostRates(
-        link_bytes_per_s=host.link.bytes_per_s[2 - end] / sharing if host.link else UNLIMITED,
-        dram_bytes_per_s=host.dram_bytes_per_s[2 - end] if host.dram_bytes_per_s else UNLIMITED,
-        cpu_cores=host.cpu_cores[2 - end] if host.cpu_cores else UNLIMITED,
-        core_bytes_per_s=CORE_BYTES_PER_S[2 - end],
-        cpu_dram_fraction=CPU_DRAM_FRACTION[2 - end] * reach,
+        link_bytes_per_s=host.link.bytes_per_s[2 - end] / sharing if host.link else constants.UNLIMITED,
+        dram_bytes_per_s=host.dram_bytes_per_s[2 - end] if host.dram_bytes_per_s else constants.UNLIMITED,
+        cpu_cores=host.cpu_cores[2 - end] if host.cpu_cores else constants.UNLIMITED,
+        core_bytes_per_s=constants.CORE_BYTES_PER_S[2 - end],
+        cpu_dram_fraction=constants.CPU_DRAM_FRACTION[2 - end] * reach,
+        core_weight_bytes_per_s=constants.CORE_WEIGHT_BYTES_PER_S[2 - end],
+        cpu_weight_fraction=constants.CPU_WEIGHT_FRACTION[2 - end] * reach,
     )
 
 
 def limits(deployment: Deployment, policy: MemoryPolicy, end: int) -> Limits:
     """What there is and what is taken, at one end."""
     host, objectives, neighbours = deployment.host, deployment.objectives, deployment.neighbours
-    dram = UNLIMITED
+    dram = constants.UNLIMITED
     if host.dram_bytes is not None and not host.unified_memory and host.gpu is not None:
         dram = host.dram_bytes - host.os_reserve_bytes
     return Limits(
@@ -195,6 +177,8 @@ def limits(deployment: Deployment, policy: MemoryPolicy, end: int) -> Limits:
         other_cores=neighbours.cpu_cores,
         other_link_bytes_per_s=neighbours.link_bytes_per_s,
         tenants=float(neighbours.tenants),
+        spill_to_bytes=policy.budget.bytes[2 - end] * (1.0 - objectives.margin_fraction),
+        prefill_chunk_tokens=float(policy.prefill_chunk_tokens),
         offloaded_weight_bytes=deployment.settings.cpu_offload_bytes or 0.0,
     )
 
@@ -210,7 +194,7 @@ def traffic(deployment: Deployment) -> Traffic:
         hit_fraction=workload.prefix_hit_fraction,
         shared_prefix_tokens=float(workload.shared_prefix_tokens),
         idle_sessions=float(workload.idle_sessions),
-        reload_fixed_s=RELOAD_FIXED_S,
+        reload_fixed_s=constants.RELOAD_FIXED_S,
         reuse_pool_bytes=deployment.settings.kv_offloading_bytes or 0.0,
     )
 

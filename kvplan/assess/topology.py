@@ -8,6 +8,18 @@ from kvplan.domain.model import Model
 from kvplan.strategies.interface import Excuse
 
 
+def contexts_divide(model: Model, layout: Layout) -> bool:
+    """Whether decode context parallelism is possible: it spreads tokens over ranks that hold the same KV head.
+
+    Source: vLLM's checks: tp is a multiple of dcp, and dcp at most tp / KV heads unless the cache is a latent.
+    """
+    if layout.dcp == 1:
+        return True
+    if layout.tp % layout.dcp or any(layers.window_tokens for layers in model.kv):
+        return False
+    return all(layers.replicated or layout.dcp <= layout.tp // layers.kv_heads for layers in model.kv)
+
+
 def topology_excuse(model: Model, layout: Layout, gpus: int) -> Excuse | None:
     """Why this layout cannot be started, if it can't."""
     if layout.gpus > gpus:
@@ -18,8 +30,7 @@ def topology_excuse(model: Model, layout: Layout, gpus: int) -> Excuse | None:
         return Excuse("no", "topology", f"{heads} do not divide over {layout.tp} tensor-parallel ranks")
     if layout.pp > model.layers:
         return Excuse("no", "topology", f"{model.layers} layers are fewer than {layout.pp} pipeline stages")
-    if layout.dcp > layout.tp:
-        return Excuse(
-            "no", "topology", f"decode context parallelism over {layout.dcp} ranks needs at least as many tp ranks"
-        )
+    if not contexts_divide(model, layout):
+        text = f"tokens do not divide over --dcp {layout.dcp} of {layout.tp} tensor-parallel ranks"
+        return Excuse("no", "topology", f"{text}: every KV head must be on that many, and no layer may have a window")
     return None

@@ -13,9 +13,14 @@ def cpu_read_bytes_per_s(host: HostRates, cores: float) -> float:
     return min(cores * host.core_bytes_per_s, host.cpu_dram_fraction * host.dram_bytes_per_s)
 
 
-def cores_for(host: HostRates, bytes_per_s: float) -> float:
-    """Cores that read at a rate, before any DRAM limit."""
-    return bytes_per_s / host.core_bytes_per_s
+def weight_read_bytes_per_s(host: HostRates, cores: float) -> float:
+    """The same for weights, which are read in order: cores x rate of one, up to their share of the DRAM rate."""
+    return min(cores * host.core_weight_bytes_per_s, host.cpu_weight_fraction * host.dram_bytes_per_s)
+
+
+def cores_for(host: HostRates, kv_bytes_per_s: float, weight_bytes_per_s: float) -> float:
+    """Cores that read KV and weights at these rates, before any DRAM limit."""
+    return kv_bytes_per_s / host.core_bytes_per_s + weight_bytes_per_s / host.core_weight_bytes_per_s
 
 
 def numa_rate_fraction(nodes: float, nodes_in_use: float, remote_gain: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kvplan.core.cpu import cpu_read_bytes_per_s
+from kvplan.core.cpu import cpu_read_bytes_per_s, weight_read_bytes_per_s
 from kvplan.core.placement import sequences_per_replica
 from kvplan.core.shapes import Placement, Plan, Step
 from kvplan.core.weights import weight_read_bytes
@@ -46,43 +46,54 @@ def collective_s(plan: Plan, sequences: float) -> float:
     return model.all_reduces * plan.gpu.all_reduce_s + transfer
 
 
-def side_s(plan: Plan, link_bytes: float, cpu_bytes: float) -> float:
-    """What the slower of link and CPU needs for a step's bytes; 0 where neither is asked for any."""
+def turns(plan: Plan, sequences: float) -> float:
+    """How often a token waits for a stage's KV work: once where sequences fill all pipeline stages, else more."""
+    return plan.model.stages / min(plan.model.stages, sequences)
+
+
+def link_s(plan: Plan, link_bytes: float) -> float:
+    """Time that bytes take over one GPU's link at this strategy's transfer size, shared with the other tenants."""
+    if link_bytes == 0.0:
+        return 0.0
+    return link_bytes * plan.limits.tenants / (plan.host.link_bytes_per_s * plan.charges.link_rate_fraction)
+
+
+def cpu_s(plan: Plan, kv_bytes: float, weight_bytes: float) -> float:
+    """Time that the cores left over need for one GPU's part of KV and weights, all GPUs' parts together."""
     host = plan.host
-    tenants = plan.limits.tenants
-    link = 0.0
-    if link_bytes > 0.0:
-        link = link_bytes / (host.link_bytes_per_s * plan.charges.link_rate_fraction / tenants)
-    cpu = 0.0
-    if cpu_bytes > 0.0:
-        rate = min(
-            cpu_read_bytes_per_s(host, cores_left(plan)), host.cpu_dram_fraction * host.dram_bytes_per_s / tenants
-        )
-        cpu = cpu_bytes * plan.traffic.gpus / rate
-    return max(link, cpu)
+    cores = cores_left(plan)
+    total = 0.0
+    if kv_bytes > 0.0:
+        share = host.cpu_dram_fraction * host.dram_bytes_per_s / plan.limits.tenants
+        total += kv_bytes * plan.traffic.gpus / min(cpu_read_bytes_per_s(host, cores), share)
+    if weight_bytes > 0.0:
+        share = host.cpu_weight_fraction * host.dram_bytes_per_s / plan.limits.tenants
+        total += weight_bytes * plan.traffic.gpus / min(weight_read_bytes_per_s(host, cores), share)
+    return total
 
 
 def gpu_s(plan: Plan, weight_bytes: float, kv_bytes: float, sequences: float) -> float:
     """What the GPU itself needs: weights, then attention, each by the slower of memory and arithmetic.
 
-    With pipeline stages a token waits for every stage's weights in turn.
+    With pipeline stages a token waits for every stage's weights in turn, and for its KV unless others fill the stages.
     """
     arithmetic = 2.0 * plan.model.active_elements * sequences / plan.gpu.decode_flops
     weights = max(weight_bytes / plan.gpu.weight_bytes_per_s, arithmetic) * plan.model.stages
-    return weights + kv_bytes / (plan.gpu.kv_bytes_per_s * plan.charges.kv_rate_fraction)
+    kv = kv_bytes / (plan.gpu.kv_bytes_per_s * plan.charges.kv_rate_fraction)
+    return weights + kv * turns(plan, sequences)
 
 
 def attention_arithmetic_s(plan: Plan, context_tokens: float, sequences: float) -> float:
     """Lower bound of attention's time by its arithmetic: what matters for MLA, whose heads share one latent."""
     chosen = plan.charges.read_fraction * context_tokens + plan.charges.read_tokens
-    pairs = sequences * min(chosen, context_tokens)
+    pairs = sequences * min(chosen, context_tokens) * turns(plan, sequences)
     return pairs * plan.model.attention_flops_per_pair / plan.gpu.decode_flops
 
 
 def decode_step(plan: Plan, placed: Placement, context_tokens: float, users: float) -> Step:
     """One decode step at full length: overheads + max(GPU, link or CPU) + the part that does not overlap.
 
-    T = t0 + layers x t_sync + all-reduces + max(gpu, side) + serial x min(gpu, side).
+    T = t0 + layers x t_sync + MoE layers x t_moe + all-reduces + max(gpu, side) + serial x min(gpu, side).
     Source: the per-family step equations of FlexGen, RetroInfer, ScoutAttention, MagicPIG and NEO in one form.
     """
     sequences = sequences_per_replica(plan, users)
@@ -92,12 +103,13 @@ def decode_step(plan: Plan, placed: Placement, context_tokens: float, users: flo
     link_kv = step_link_bytes(plan, placed, context_tokens, sequences)
     cpu_kv = step_cpu_bytes(plan, placed, context_tokens, sequences)
     kv_read = step_read_bytes(plan, placed, context_tokens, sequences)
-    side = side_s(plan, link_kv + (spilled - on_cpu), cpu_kv + on_cpu)
+    over_link = link_kv * turns(plan, sequences) + (spilled - on_cpu) * plan.model.stages
+    side = max(link_s(plan, over_link), cpu_s(plan, cpu_kv, on_cpu))
     memory_bound = gpu_s(plan, read - spilled, kv_read, sequences)
     arithmetic = gpu_s(plan, read - spilled, 0.0, sequences)
     gpu = max(memory_bound, arithmetic + attention_arithmetic_s(plan, context_tokens, sequences))
-    overhead = plan.gpu.step_overhead_s + plan.model.layers * plan.charges.sync_s_per_layer * plan.model.stages
-    overhead += collective_s(plan, sequences)
+    overhead = plan.gpu.step_overhead_s + plan.model.layers * plan.charges.sync_s_per_layer
+    overhead += plan.model.moe_layers * plan.gpu.moe_layer_s + collective_s(plan, sequences)
     itl = overhead + max(gpu, side) + plan.charges.serial_fraction * min(gpu, side)
     collective = sequences * plan.model.all_reduce_bytes_per_token * plan.gpu.peer_over_link
     return Step(

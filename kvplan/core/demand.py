@@ -24,15 +24,17 @@ def request_link_bytes_per_s(plan: Plan, context_tokens: float, sequences: float
     return requests_per_s(plan, sequences) * (reloaded + written)
 
 
-def reuse_dram_bytes(plan: Plan, context_tokens: float) -> float:
-    """Host memory of idle sessions and of the shared prefix; every rank keeps its own KV.
+def reuse_dram_bytes(plan: Plan, context_tokens: float, users: float) -> float:
+    """Host memory for KV that comes back: every session that idles, at least one for each user, and the shared prefix.
 
-    At least the pool that the engine is told to reserve: it is pinned at start-up, used or not.
+    Every rank keeps its own KV. At least the pool that the engine is told to reserve: it is pinned at start-up.
     """
-    sessions = plan.traffic.idle_sessions * growing_bytes(plan.kv, context_tokens)
+    sessions = max(plan.traffic.idle_sessions, users) * growing_bytes(plan.kv, context_tokens)
     shared = growing_bytes(plan.kv, min(plan.traffic.shared_prefix_tokens, context_tokens))
     held = (sessions + shared) * plan.traffic.gpus / plan.traffic.replicas
-    return plan.charges.reuse * max(held, plan.traffic.reuse_pool_bytes)
+    if plan.traffic.reuse_pool_bytes > 0.0:
+        held = plan.traffic.reuse_pool_bytes
+    return plan.charges.reuse * held
 
 
 def dram_kv_bytes(plan: Plan, placed: Placement, users: float) -> float:
@@ -49,7 +51,8 @@ def demand(plan: Plan, placed: Placement, step: Step, context_tokens: float, use
     sequences = sequences_per_replica(plan, users)
     pace = limits.tenants / limits.itl_s
     request = request_link_bytes_per_s(plan, context_tokens, sequences) * limits.tenants
-    cpu_rate = (step.cpu_kv_bytes + step.cpu_weight_bytes) * traffic.gpus * pace
+    cpu_kv_rate = step.cpu_kv_bytes * traffic.gpus * pace
+    cpu_weight_rate = step.cpu_weight_bytes * traffic.gpus * pace
     copies = (step.link_kv_bytes + step.link_weight_bytes) * pace + request
     link_share = plan.charges.link_rate_fraction
     return Demand(
@@ -58,11 +61,11 @@ def demand(plan: Plan, placed: Placement, step: Step, context_tokens: float, use
         overhead_bytes(plan),
         dram_kv_bytes(plan, placed, users) * limits.tenants,
         placed.weights_spilled_bytes * traffic.gpus * limits.tenants,
-        reuse_dram_bytes(plan, context_tokens) * limits.tenants,
+        reuse_dram_bytes(plan, context_tokens, users) * limits.tenants,
         limits.engine_dram_bytes * limits.tenants,
         limits.other_dram_bytes,
         copies * traffic.gpus,
-        cpu_rate / plan.host.cpu_dram_fraction,
+        cpu_kv_rate / plan.host.cpu_dram_fraction + cpu_weight_rate / plan.host.cpu_weight_fraction,
         step.link_kv_bytes * pace / link_share,
         step.link_weight_bytes * pace / link_share,
         request / link_share,
@@ -70,6 +73,6 @@ def demand(plan: Plan, placed: Placement, step: Step, context_tokens: float, use
         limits.other_link_bytes_per_s,
         limits.engine_cores * limits.tenants,
         plan.charges.lookup_cores_per_gpu * traffic.gpus * limits.tenants,
-        cores_for(plan.host, cpu_rate),
+        cores_for(plan.host, cpu_kv_rate, cpu_weight_rate),
         limits.other_cores,
     )

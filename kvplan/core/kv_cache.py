@@ -31,8 +31,12 @@ def growing_bytes_per_token(kv: KvGrowths) -> float:
 
 
 def reserved_tokens(growth: KvGrowth, tokens: float) -> float:
-    """Tokens that a windowed layer reserves: the window and what is in flight, at most the sequence, whole blocks."""
-    return whole_blocks(min(growth.window_tokens + growth.reserve_tokens, tokens), growth.block_tokens)
+    """Tokens that a windowed layer reserves for a sequence, at most the sequence itself, in whole blocks.
+
+    The window, what the engine adds to it, and the block that straddles its edge.
+    """
+    kept = growth.window_tokens + growth.reserve_tokens + growth.block_tokens - 1.0
+    return whole_blocks(min(kept, tokens), growth.block_tokens)
 
 
 def bounded_bytes(kv: KvGrowths, tokens: float) -> float:
@@ -52,6 +56,15 @@ def bounded_read_bytes(kv: KvGrowths, tokens: float) -> float:
         total += growth.bytes_per_sequence
         if growth.window_tokens > 0.0:
             total += growth.bytes_per_token * min(growth.window_tokens, tokens)
+    return total
+
+
+def in_flight_bytes(kv: KvGrowths, tokens: float) -> float:
+    """Bytes that windowed layers hold beyond their windows for the ``tokens`` at most that a step prefills."""
+    total = 0.0
+    for growth in kv:
+        if growth.window_tokens > 0.0:
+            total += growth.bytes_per_token * min(growth.in_flight_tokens, tokens)
     return total
 
 

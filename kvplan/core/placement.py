@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from kvplan.core.kv_cache import bounded_bytes, bounded_read_bytes, growing_bytes, growing_bytes_per_token
+from kvplan.core.kv_cache import (
+    bounded_bytes,
+    bounded_read_bytes,
+    growing_bytes,
+    growing_bytes_per_token,
+    in_flight_bytes,
+)
 from kvplan.core.shapes import Placement, Plan
 
 
@@ -26,10 +32,11 @@ def growing_resident_bytes(plan: Plan, context_tokens: float, sequences: float) 
 
 
 def resident_kv_bytes(plan: Plan, context_tokens: float, sequences: float) -> float:
-    """KV (or index and cache of it) that the strategy keeps in HBM: growing share, whole tokens, windows and states."""
+    """KV (or index and cache of it) that the strategy keeps in HBM: growing share, tokens, windows, in flight."""
     kept_tokens = min(plan.charges.resident_tokens, context_tokens)
     one = kept_tokens * growing_bytes_per_token(plan.kv) + bounded_bytes(plan.kv, context_tokens)
-    return growing_resident_bytes(plan, context_tokens, sequences) + sequences * one
+    in_flight = in_flight_bytes(plan.kv, sequences * context_tokens)
+    return growing_resident_bytes(plan, context_tokens, sequences) + sequences * one + in_flight
 
 
 def place(plan: Plan, context_tokens: float, users: float) -> Placement:
@@ -40,7 +47,7 @@ def place(plan: Plan, context_tokens: float, users: float) -> Placement:
     sequences = sequences_per_replica(plan, users)
     kv = resident_kv_bytes(plan, context_tokens, sequences)
     growing = growing_bytes(plan.kv, context_tokens)
-    excess = max(overhead_bytes(plan) + plan.model.weight_bytes + kv - plan.limits.hbm_bytes, 0.0)
+    excess = max(overhead_bytes(plan) + plan.model.weight_bytes + kv - plan.limits.spill_to_bytes, 0.0)
     moved = max(excess, plan.limits.offloaded_weight_bytes)
     weights_spilled = min(moved, plan.model.weight_bytes) * plan.charges.spills_weights
     excess -= weights_spilled
@@ -48,7 +55,7 @@ def place(plan: Plan, context_tokens: float, users: float) -> Placement:
     kv_spilled = 0.0
     if plan.charges.spills_kv > 0.0 and excess > 0.0:
         # two layers' worth of the streamed KV is in HBM at any time: one in use, one arriving
-        buffered = 1.0 - min(2.0 / plan.model.layers, 0.5)
+        buffered = 1.0 - min(2.0 * plan.model.stages / plan.model.layers, 0.5)
         kv_spilled = min(excess / buffered, spillable)
         kv -= kv_spilled * buffered
     return Placement(

@@ -12,7 +12,9 @@ class KvGrowth(NamedTuple):
     window_tokens: float
     """Tokens kept at most; 0: no window, the cache grows with the sequence."""
     reserve_tokens: float
-    """Tokens that the engine reserves beyond the window: those in flight, and the block that straddles its edge."""
+    """Tokens that the engine reserves beyond the window for every sequence."""
+    in_flight_tokens: float
+    """Tokens of one step's prefill that windowed layers hold beyond their windows: once, whatever the sequences."""
     block_tokens: float
     """The cache is allocated in whole blocks of so many tokens; 1: no rounding."""
     bytes_per_sequence: float
@@ -47,6 +49,10 @@ class ModelWork(NamedTuple):
     """All-reduce calls in a step; 0 with one GPU."""
     stages: float
     """Pipeline stages that a token passes one after the other."""
+    moe_layers: float
+    """Layers of routed experts that a token passes; 0 for a dense model."""
+    expert_groups: float
+    """Replicas whose tokens meet in one set of experts: 1, or all of them with expert parallelism."""
 
 
 class Charges(NamedTuple):
@@ -102,6 +108,10 @@ class GpuRates(NamedTuple):
     """Between GPUs, per direction; over the host link where there is no other."""
     peer_over_link: float
     """1: GPU-to-GPU traffic crosses the host link."""
+    moe_layer_s: float
+    """Fixed time of a layer of experts: routing, dispatch, gathering."""
+    first_token_s: float
+    """Fixed time of a request before its first token: server, tokenizer, scheduler."""
 
 
 class HostRates(NamedTuple):
@@ -115,6 +125,10 @@ class HostRates(NamedTuple):
     """What one core reads while it attends or multiplies."""
     cpu_dram_fraction: float
     """Share of the DRAM rate that CPU attention reaches with all its cores."""
+    core_weight_bytes_per_s: float
+    """What one core reads while it multiplies weights: in order, unlike gathered KV."""
+    cpu_weight_fraction: float
+    """Share of the DRAM rate that multiplying weights reaches."""
 
 
 class Limits(NamedTuple):
@@ -136,6 +150,10 @@ class Limits(NamedTuple):
     other_cores: float
     other_link_bytes_per_s: float
     tenants: float
+    spill_to_bytes: float
+    """Per GPU: what spills leaves this much in HBM, so that the margin stays free."""
+    prefill_chunk_tokens: float
+    """Tokens of one prefill pass."""
     offloaded_weight_bytes: float
     """Weights of each GPU that the engine is told to keep in host memory, whatever room there is."""
 
@@ -181,6 +199,7 @@ class Placement(NamedTuple):
     """Windows and states of one sequence, reserved."""
     bounded_read_bytes: float
     hbm_kv_bytes: float
+    """With what is in flight."""
     weights_spilled_bytes: float
     kv_spilled_bytes: float
 

@@ -41,7 +41,7 @@ def loads(plan: Plan, context_tokens: float, users: float) -> Loads:
     cores = asked.engine_cores + asked.lookup_cores + asked.attention_cores + asked.other_cores
     first = 0.0
     if plan.limits.ttft_s > 0.0:
-        first = ratio(ttft_s(plan, context_tokens), plan.limits.ttft_s)
+        first = ratio(ttft_s(plan, placed, context_tokens), plan.limits.ttft_s)
     return Loads(
         ratio(asked.hbm_weight_bytes + asked.hbm_kv_bytes + asked.hbm_overhead_bytes, plan.limits.hbm_bytes),
         ratio(dram, plan.limits.dram_bytes),

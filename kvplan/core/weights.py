@@ -30,5 +30,5 @@ def chosen_expert_share(experts: float, experts_per_token: float, sequences: flo
 
 def weight_read_bytes(model: ModelWork, sequences: float) -> float:
     """Bytes of weights that one step reads on one GPU: the dense part and the chosen experts."""
-    share = chosen_expert_share(model.experts, model.experts_per_token, sequences)
+    share = chosen_expert_share(model.experts, model.experts_per_token, sequences * model.expert_groups)
     return model.dense_read_bytes + share * model.expert_bytes

@@ -14,7 +14,7 @@ from kvplan.domain.host import Host
 from kvplan.domain.model import Model
 from kvplan.domain.weight_scheme import SCHEMES
 from kvplan.domain.workload import Neighbours, Objectives, Workload
-from kvplan.engines import choose_engine
+from kvplan.engines import choose_engine, find_engine
 from kvplan.errors import InputError, UnknownName
 from kvplan.units import LARGEST_COUNT, gb_per_s, gib, ms, parse_tokens, parse_vllm_tokens, shorten
 
@@ -36,13 +36,13 @@ def resolve_on(words: Words, model: Model, host: Host) -> Deployment:
     """The same for a model and a host that are already loaded."""
     installed = host.gpus
     host = overridden(host, words)
-    layout = _layout(words, model, host)
+    engine = choose_engine(words.engine, host)
     return Deployment(
         model=model,
         host=host,
         gpus_installed=installed,
-        engine=choose_engine(words.engine, host),
-        layout=layout,
+        engine=engine,
+        layout=_layout(words, model, host, by_layers=find_engine(engine.name).splits_layers),
         settings=_settings(words),
         workload=_workload(words, model),
         objectives=Objectives(
@@ -64,11 +64,10 @@ def with_users(words: Words, users: int) -> Words:
     return words._replace(users=users)
 
 
-def _layout(words: Words, model: Model, host: Host) -> Layout:
-    natural = natural_layout(model, host.gpus)
+def _layout(words: Words, model: Model, host: Host, *, by_layers: bool) -> Layout:
     named = (words.tp, words.pp, words.dp, words.ep, words.dcp)
     if all(value is None for value in named):
-        return natural
+        return natural_layout(model, host.gpus, by_layers=by_layers)
     pp = count(words.pp, "--pp", 1)
     dp = count(words.dp, "--dp", 1)
     tp = count(words.tp, "--tp", natural_layout(model, max(1, host.gpus // (pp * dp))).tp)

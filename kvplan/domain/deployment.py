@@ -23,6 +23,11 @@ class Layout(NamedTuple):
     def gpus(self) -> int:
         return self.tp * self.pp * self.dp
 
+    @property
+    def expert_gpus(self) -> int:
+        """GPUs that the routed experts divide over: the replica's, or all with expert parallelism."""
+        return self.gpus if self.ep > 1 else self.tp * self.pp
+
 
 class EngineSettings(NamedTuple):
     """Engine flags that change memory. None means that the engine's own default holds."""

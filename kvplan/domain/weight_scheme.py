@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kvplan.domain.interval import Interval
 from kvplan.domain.model import WeightElements
 
 
@@ -24,6 +25,8 @@ class WeightScheme(NamedTuple):
     llama_cpp: bool = False
     """A GGUF type: read by llama.cpp, ollama and their kin."""
     source: str = ""
+    read_fraction: Interval = Interval(1.0, 1.0, 1.0)
+    """Rate at which decode reads such weights, relative to 16-bit ones of the same number of bytes."""
 
     def bytes_of(self, weights: WeightElements) -> tuple[float, float]:
         """(bytes of everything but routed experts, bytes of the routed experts)."""
@@ -35,6 +38,8 @@ class WeightScheme(NamedTuple):
 
 
 _MODELS_SECTION_5 = "arithmetic of the layout: element bits + scale bits over the group"
+_K_QUANT = Interval(0.55, 0.72, 0.90)
+"""llama.cpp decode of 8B: Q4_K_M reaches 0.59 to 0.73 of the rate on GeForce, 0.42 to 0.62 on Macs; F16 0.74 to 0.90"""
 _LLAMA_QUANTIZE = "llama.cpp quantize table, Llama-3.1-8B mixes replayed on Llama-3.1-70B and Qwen3 (4.82 to 4.91)"
 
 SCHEMES: dict[str, WeightScheme] = {
@@ -53,9 +58,9 @@ SCHEMES: dict[str, WeightScheme] = {
         WeightScheme("mxfp4", 4.25, experts_only=True, source="e2m1 + 8-bit scale per 32: " + _MODELS_SECTION_5),
         WeightScheme("bnb-nf4", 4.127, source="NF4, double quantization: " + _MODELS_SECTION_5),
         WeightScheme("q8_0", 8.5, kept_bits=8.5, llama_cpp=True, source=_LLAMA_QUANTIZE),
-        WeightScheme("q6_k", 6.5633, kept_bits=6.5633, llama_cpp=True, source=_LLAMA_QUANTIZE),
-        WeightScheme("q5_k_m", 5.67, kept_bits=5.67, llama_cpp=True, source=_LLAMA_QUANTIZE),
-        WeightScheme("q4_k_m", 4.85, kept_bits=4.85, llama_cpp=True, source=_LLAMA_QUANTIZE),
-        WeightScheme("q3_k_m", 3.9, kept_bits=3.9, llama_cpp=True, source=_LLAMA_QUANTIZE),
+        WeightScheme("q6_k", 6.5633, kept_bits=6.5633, llama_cpp=True, source=_LLAMA_QUANTIZE, read_fraction=_K_QUANT),
+        WeightScheme("q5_k_m", 5.67, kept_bits=5.67, llama_cpp=True, source=_LLAMA_QUANTIZE, read_fraction=_K_QUANT),
+        WeightScheme("q4_k_m", 4.85, kept_bits=4.85, llama_cpp=True, source=_LLAMA_QUANTIZE, read_fraction=_K_QUANT),
+        WeightScheme("q3_k_m", 3.9, kept_bits=3.9, llama_cpp=True, source=_LLAMA_QUANTIZE, read_fraction=_K_QUANT),
     )
 }

@@ -17,6 +17,7 @@ class Generic:
     name = "generic"
     aliases: tuple[str, ...] = ()
     newest_version = "1"
+    splits_layers = False
     settings_flags: dict[str, str] = {}
 
     def resolve_version(self, version: str) -> str:
@@ -36,7 +37,7 @@ class Generic:
             runtime=nothing,
             graphs=nothing,
             block_tokens=1,
-            window_reserve_tokens=0,
+            prefill_chunk_tokens=8192,
             engine_dram=nothing,
             engine_cores=0.0,
             engine_cores_source="not modelled for engine generic",

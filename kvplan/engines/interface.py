@@ -41,15 +41,20 @@ class MemoryPolicy(NamedTuple):
     runtime: Term
     graphs: Term
     block_tokens: int
-    window_reserve_tokens: int
-    """Tokens that a sliding layer reserves beyond its window."""
+    prefill_chunk_tokens: int
+    """Tokens of one prefill pass."""
     engine_dram: Term
     """Host memory of the engine's processes."""
     engine_cores: float
     engine_cores_source: str
+    window_reserve_tokens: int = 0
+    """Tokens that a sliding layer reserves beyond its window for every sequence."""
+    window_in_flight_tokens: int = 0
+    """Tokens of one step's prefill that sliding layers hold beyond their windows: once for a GPU."""
+    window_growth_fraction: float = 0.0
+    """Above 0 where the engine does not free what leaves a window: sliding layers grow like others, by this share."""
     copies_kv_heads: bool = True
     """More tensor-parallel ranks than KV heads: each rank keeps a copy of one head."""
-    kernel_slack: str = ""
     warnings: tuple[str, ...] = ()
 
 
@@ -59,6 +64,8 @@ class Engine(Protocol):
     name: str
     aliases: tuple[str, ...]
     newest_version: str
+    splits_layers: bool
+    """It gives each GPU some of the layers rather than a part of every layer."""
     settings_flags: dict[str, str]
     """EngineSettings field -> the engine's own flag, for those it has."""
 
@@ -84,6 +91,15 @@ def kernels_for(engine: Engine, gpu: Gpu, model: Model) -> dict[str, KvKernel]:
     latent = any(layers.replicated for layers in model.kv)
     kernels = engine.kv_kernels(gpu)
     return {suffix: kernel for suffix, kernel in kernels.items() if kernel.reads_latents or not latent}
+
+
+def served_model(deployment: Deployment) -> str:
+    """The model as the command names it: its hub id, or a checkpoint of the weight type that the user must have."""
+    name = deployment.model.hub_id or deployment.model.name
+    scheme = deployment.settings.weights
+    if scheme is None or scheme == deployment.model.dtype or scheme == "fp8":
+        return quoted(name)
+    return quoted(f"PATH/TO/{name.rsplit('/', 1)[-1]}-{scheme}")
 
 
 def quoted(word: str) -> str:

@@ -24,6 +24,7 @@ class LlamaCpp:
     name = "llama.cpp"
     aliases: tuple[str, ...] = ("llamacpp", "llama-cpp", "llama-server")
     newest_version = "b10236"
+    splits_layers = True
     settings_flags: dict[str, str] = {}
 
     def resolve_version(self, version: str) -> str:
@@ -38,6 +39,7 @@ class LlamaCpp:
             runtime=_runtime(deployment),
             graphs=Term(Interval.exact(0.0), "none", "graphs are part of the compute buffer"),
             block_tokens=256,
+            prefill_chunk_tokens=_MICRO_BATCH_TOKENS,
             window_reserve_tokens=_MICRO_BATCH_TOKENS,
             engine_dram=Term(
                 Interval(gib(0.3), gib(1), gib(2)), "1 GiB", "class estimate: llama-server's own host memory"
@@ -59,9 +61,10 @@ class LlamaCpp:
         model = (deployment.model.hub_id or deployment.model.name).rsplit("/", 1)[-1]
         file = quoted(f"{model}-{(deployment.settings.weights or deployment.model.dtype).upper()}.gguf")
         parts = [
-            f"llama-server -m {file} -ngl 99 -fa on",
+            f"llama-server -m {file} -fa on",
             f"-c {workload.context_tokens * workload.users} -np {workload.users}",
         ]
+        parts += [] if any(flag.startswith("-ngl") for flag in extra_flags) else ["-ngl 99"]
         return " ".join([*parts, *extra_flags])
 
 
@@ -101,8 +104,8 @@ def _runtime(deployment: Deployment) -> Term:
 
 
 def _warnings(deployment: Deployment) -> tuple[str, ...]:
-    if deployment.layout.gpus > 1:
-        return ("not calibrated: llama.cpp splits layers across GPUs; kvplan models an even split",)
+    if deployment.layout.tp > 1:
+        return ("not calibrated: llama.cpp gives each GPU whole layers; --tp is judged as if it split them",)
     return ()
 
 

@@ -9,11 +9,13 @@ from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import KvFormat
-from kvplan.engines.interface import KvKernel, MemoryPolicy, Term, given, quoted
+from kvplan.engines.interface import KvKernel, MemoryPolicy, Term, given, served_model
 from kvplan.engines.versions import within
 from kvplan.units import GIB, gib, to_gib
 
 _SOURCE = "SGLang server_args.py, defaults of mem_fraction_static; start-up logs of H100, H200 and 24 GB cards"
+_WINDOW_POOLS = ("gpt_oss", "llama4", "gemma4", "mimo_v2", "step3p5", "step3p7")
+"""Architectures whose windows have a pool of their own in 0.5.23; Gemma 2 and 3, Cohere 2 ... are not among them."""
 _STORAGE = "SGLang pool_configurator.py"
 
 
@@ -23,6 +25,7 @@ class Sglang:
     name = "sglang"
     aliases: tuple[str, ...] = ()
     newest_version = "0.5.23"
+    splits_layers = False
     settings_flags = {"kv_cache_dtype": "--kv-cache-dtype", "mem_fraction_static": "--mem-fraction-static"}
 
     def resolve_version(self, version: str) -> str:
@@ -37,7 +40,8 @@ class Sglang:
             runtime=Term(Interval.exact(0.0), nothing, _SOURCE),
             graphs=Term(Interval.exact(0.0), nothing, _SOURCE),
             block_tokens=1,
-            window_reserve_tokens=int(_chunk_tokens(deployment)),
+            prefill_chunk_tokens=int(_chunk_tokens(deployment)),
+            window_growth_fraction=_window_growth(deployment.model.model_type),
             engine_dram=Term(
                 Interval(gib(1.5), gib(3), gib(8)).scaled(workers),
                 f"3 GiB x {workers} worker processes",
@@ -59,15 +63,23 @@ class Sglang:
         return kernels
 
     def command(self, deployment: Deployment, extra_flags: tuple[str, ...]) -> str:
-        model = quoted(deployment.model.hub_id or deployment.model.name)
+        model = served_model(deployment)
         layout = deployment.layout
         parts = ["python -m sglang.launch_server", f"--model-path {model}"]
         parts.append(f"--context-length {deployment.workload.context_tokens}")
         parts += [f"--tp {layout.tp}"] if layout.tp > 1 else []
+        parts += [f"--pp-size {layout.pp}"] if layout.pp > 1 else []
         parts += [f"--dp {layout.dp}"] if layout.dp > 1 else []
+        parts += [f"--ep-size {layout.ep}"] if layout.ep > 1 else []
+        parts += ["--quantization fp8"] if deployment.settings.weights == "fp8" else []
         if deployment.settings.mem_fraction_static is not None:
             parts.append(f"--mem-fraction-static {deployment.settings.mem_fraction_static:g}")
         return " ".join([*parts, *extra_flags])
+
+
+def _window_growth(model_type: str) -> float:
+    """How sliding layers grow: by the pool's SWA ratio where SGLang keeps a pool for windows, in full elsewhere."""
+    return 0.8 if model_type.startswith(_WINDOW_POOLS) else 1.0
 
 
 def _chunk_tokens(deployment: Deployment) -> float:

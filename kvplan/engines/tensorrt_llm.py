@@ -9,7 +9,7 @@ from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import KvFormat
-from kvplan.engines.interface import KvKernel, MemoryPolicy, Term, given, quoted
+from kvplan.engines.interface import KvKernel, MemoryPolicy, Term, given, served_model
 from kvplan.engines.versions import within
 from kvplan.units import gib
 
@@ -22,6 +22,7 @@ class TensorRtLlm:
     name = "tensorrt-llm"
     aliases: tuple[str, ...] = ("trtllm", "trt-llm", "tensorrt_llm")
     newest_version = "1.2"
+    splits_layers = False
     settings_flags: dict[str, str] = {}
 
     def resolve_version(self, version: str) -> str:
@@ -44,7 +45,7 @@ class TensorRtLlm:
             runtime=Term(runtime, "contexts and communication buffers", class_estimate),
             graphs=Term(Interval.exact(0.0), "part of the runtime", class_estimate),
             block_tokens=32,
-            window_reserve_tokens=32,
+            prefill_chunk_tokens=8192,
             engine_dram=Term(
                 Interval(gib(1.5), gib(3), gib(8)).scaled(workers), f"3 GiB x {workers} processes", class_estimate
             ),
@@ -65,10 +66,14 @@ class TensorRtLlm:
         return kernels
 
     def command(self, deployment: Deployment, extra_flags: tuple[str, ...]) -> str:
-        model = quoted(deployment.model.hub_id or deployment.model.name)
+        model = served_model(deployment)
         parts = [f"trtllm-serve {model}", f"--max_seq_len {deployment.workload.context_tokens}"]
         if deployment.layout.tp > 1:
             parts.append(f"--tp_size {deployment.layout.tp}")
+        if deployment.layout.pp > 1:
+            parts.append(f"--pp_size {deployment.layout.pp}")
+        if deployment.settings.gpu_memory_utilization is not None:
+            parts.append(f"--kv_cache_free_gpu_memory_fraction {deployment.settings.gpu_memory_utilization:g}")
         return " ".join([*parts, *extra_flags])
 
 

@@ -11,7 +11,7 @@ from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import KvFormat
-from kvplan.engines.interface import KvKernel, MemoryPolicy, Term, given, quoted
+from kvplan.engines.interface import KvKernel, MemoryPolicy, Term, given, served_model
 from kvplan.engines.versions import release, within
 from kvplan.units import GIB, gib
 
@@ -31,6 +31,7 @@ class Vllm:
     name = "vllm"
     aliases: tuple[str, ...] = ()
     newest_version = "0.33"
+    splits_layers = False
     settings_flags = {
         "kv_cache_dtype": "--kv-cache-dtype",
         "gpu_memory_utilization": "--gpu-memory-utilization",
@@ -48,7 +49,7 @@ class Vllm:
         gpu = _gpu(deployment)
         tokens, sequences = default_batch(gpu, version)
         batched_tokens = given(settings, "max_num_batched_tokens", tokens)
-        max_sequences = given(settings, "max_num_seqs", sequences)
+        max_sequences = given(settings, "max_num_seqs", max(sequences, _sequences(deployment)))
         utilization = given(settings, "gpu_memory_utilization", 0.92 if version >= (0, 21) else 0.90)
         block_tokens = int(given(settings, "block_size", 16))
         workers = deployment.layout.gpus
@@ -58,7 +59,8 @@ class Vllm:
             runtime=_runtime(deployment, version),
             graphs=_graphs(deployment, version),
             block_tokens=block_tokens,
-            window_reserve_tokens=int(batched_tokens) - 1 + block_tokens,
+            prefill_chunk_tokens=int(batched_tokens),
+            window_in_flight_tokens=int(batched_tokens) - 1,
             engine_dram=Term(
                 Interval(gib(1.5), gib(3), gib(8)).scaled(workers),
                 f"3 GiB x {workers} worker processes",
@@ -86,12 +88,16 @@ class Vllm:
         return kernels
 
     def command(self, deployment: Deployment, extra_flags: tuple[str, ...]) -> str:
-        model = quoted(deployment.model.hub_id or deployment.model.name)
         layout, settings = deployment.layout, deployment.settings
-        parts = ["vllm serve", model, f"--max-model-len {deployment.workload.context_tokens}"]
+        parts = ["vllm serve", served_model(deployment), f"--max-model-len {deployment.workload.context_tokens}"]
         sizes = (("tensor", layout.tp), ("pipeline", layout.pp), ("data", layout.dp))
         parts += [f"--{kind}-parallel-size {count}" for kind, count in sizes if count > 1]
         parts += [f"--decode-context-parallel-size {layout.dcp}"] if layout.dcp > 1 else []
+        parts += ["--enable-expert-parallel"] if layout.ep > 1 else []
+        parts += ["--quantization fp8"] if settings.weights == "fp8" and deployment.model.dtype != "fp8" else []
+        default = default_batch(_gpu(deployment), release(deployment.engine.version))[1]
+        if settings.max_num_seqs is None and _sequences(deployment) > default:
+            parts.append(f"--max-num-seqs {_sequences(deployment)}")
         for field, flag in self.settings_flags.items():
             value = getattr(settings, field)
             if value is not None and not any(extra.startswith(flag) for extra in extra_flags):
@@ -115,11 +121,10 @@ def _budget(deployment: Deployment, utilization: float) -> Term:
     host = deployment.host
     total = _gpu(deployment).hbm_bytes
     formula = f"{utilization:g} x device memory"
-    usable = total.scaled(utilization)
     if host.unified_memory:
-        ceiling = total.best * (host.gpu_share_fraction or 1.0) - host.os_reserve_bytes
-        usable = Interval(*(min(value, ceiling) for value in usable))
-        formula += ", less what the operating system keeps of the one pool"
+        total = total.map(lambda value: value * (host.gpu_share_fraction or 1.0) - host.os_reserve_bytes)
+        formula = f"{utilization:g} x what the platform shows of the one pool"
+    usable = total.scaled(utilization)
     if host.display_reserve_bytes:
         usable = usable.map(lambda value: min(value, total.best - host.display_reserve_bytes))
     return Term(usable, formula, "vLLM gpu_worker.py; default utilization 0.92 since 0.21, 0.90 before")
@@ -188,9 +193,14 @@ def _warnings(deployment: Deployment) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _sequences(deployment: Deployment) -> int:
+    """Users on the fullest replica."""
+    return -(-deployment.workload.users // deployment.layout.dp)
+
+
 def _queueing(deployment: Deployment, max_sequences: int) -> tuple[str, ...]:
     """vLLM decodes at most max_num_seqs sequences at once, whatever room the pool has."""
-    on_replica = -(-deployment.workload.users // deployment.layout.dp)
+    on_replica = _sequences(deployment)
     if on_replica <= max_sequences:
         return ()
     return (f"max_num_seqs is {max_sequences}: of {on_replica} users on a replica the rest wait, see --max-num-seqs",)

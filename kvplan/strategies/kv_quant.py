@@ -87,12 +87,12 @@ STRATEGIES = (
         "nvfp4",
         Accuracy(
             0.0,
-            10.7,
-            "NVIDIA: below 1; nearest independent FP4 cache on AIME25: 10.7 and more",
-            "NVIDIA blog; SGLang fp4_e2m1 tables",
+            5.0,
+            "NVIDIA: below 1 on code, knowledge and long context; MXFP4 about 5 worse",
+            "NVIDIA blog",
         ),
         evidence=("capacity 1.78 x FP8 (4.5 bits an element with its scales)",),
-        caution="long reasoning is where 4-bit caches lose most: test your own task first",
+        caution="an FP4 cache with power-of-two scales lost 10.7 points and more on AIME25: test long reasoning first",
     ),  # fmt: skip
     KvQuant(
         "kv-q8_0",

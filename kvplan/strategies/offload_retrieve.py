@@ -95,7 +95,7 @@ def look_up_share(situation: Situation) -> float:
     """Look-up work of one GPU relative to the measured one: its KV heads over those of the whole model, 8 at most."""
     layout = situation.deployment.layout
     heads = max((layers.kv_heads for layers in situation.deployment.model.kv), default=1)
-    return min(1.0, max(1.0, heads / layout.tp) / min(heads, _MEASURED_KV_HEADS))
+    return min(1.0, max(1.0, heads / layout.tp) / min(heads, _MEASURED_KV_HEADS)) / layout.pp
 
 
 def _with_cores(charges: Charges, share: float) -> Charges:

@@ -1,0 +1,53 @@
+"""Constants of the steps, each with the source of its interval. Per-GPU ones are in the catalog."""
+
+from __future__ import annotations
+
+from kvplan.domain.interval import Interval
+
+UNLIMITED = 1e30
+"""Stands for a limit that is not known, where nothing is asked of it."""
+
+PREFILL_UTILIZATION = Interval(0.32, 0.55, 0.75)
+"""Share of the dense 16-bit rate in prefill.
+
+Source: GEMM maxima 0.73 to 0.87; TTFT of Llama-2-70B on A100 at 1k to 4k tokens, one request, 0.50 to 0.66.
+"""
+FP8_PREFILL_GAIN = Interval(1.3, 1.7, 2.0)
+"""Prefill with FP8 or NVFP4 weights on GPUs that multiply them natively, relative to 16 bits; the ladder says 2."""
+FP8_NATIVE = {"ada", "hopper", "blackwell_dc", "blackwell_rtx", "cdna3", "cdna4"}
+DECODE_UTILIZATION = 0.70
+"""The same in decode at large batches; source: measured GEMM fractions 0.51 to 0.87."""
+ALL_REDUCE_S = Interval(8e-6, 18e-6, 35e-6)
+"""Time of one small all-reduce over NVLink and what waits for it.
+
+Source: Llama-3.1-70B served by vLLM on H200 and B200 at 4 to 16 sequences, tp 2 to 8 against tp 1.
+"""
+ALL_REDUCE_PCIE_S = Interval(20e-6, 40e-6, 90e-6)
+"""The same where GPUs meet over PCIe; class estimate."""
+UNKNOWN_PCIE_BYTES_PER_S = Interval(6e9, 20e9, 26e9)
+"""Between GPUs of a host whose link is not known; class interval from PCIe 3 x8 to 4 x16."""
+CORE_BYTES_PER_S = Interval(2.2e9, 2.8e9, 3.4e9)
+"""What one core reads in CPU attention; source: ScoutAttention 36 cores near 100 GB/s, KTransformers >= 3.4."""
+CPU_DRAM_FRACTION = Interval(0.40, 0.50, 0.60)
+"""Share of the achievable DRAM rate that CPU attention reaches; source: 80 to 105 GB/s at 64 threads of 2 sockets."""
+REMOTE_NODE_GAIN = 0.4
+"""What a second socket adds to work that one GPU feeds; source: KTransformers, 1.40x."""
+RELOAD_FIXED_S = 0.012
+"""Fixed time of a reload; source: vLLM offloading connector, reload TTFT."""
+CORE_WEIGHT_BYTES_PER_S = Interval(6e9, 8e9, 12e9)
+"""What one core reads while it multiplies weights; class estimate: 28 GB/s for the first EPYC core alone, 4.6 added."""
+CPU_WEIGHT_FRACTION = Interval(0.70, 0.85, 0.95)
+"""Share of the achievable DRAM rate that multiplying weights reaches; source: decode at 84 to 91 % of STREAM reads."""
+MOE_LAYER_S = Interval(10e-6, 45e-6, 90e-6)
+"""Fixed time of a layer of experts in decode: routing, dispatch, gathering.
+
+Source: FP8 DeepSeek and MiniMax served at 1 to 4 sequences, about 3.5 ms more than their bytes at 60 layers.
+"""
+MOE_PREFILL_FRACTION = Interval(0.20, 0.45, 0.90)
+"""Prefill rate of mixture-of-experts models relative to dense ones; source: the same rows and a GB10 single stream."""
+FIRST_TOKEN_S = Interval(0.005, 0.015, 0.050)
+"""Server, tokenizer and scheduler before the first token; class estimate: 12 ms fixed in vLLM reloads, 70B at 1k."""
+CPU_FLOPS_PER_CORE = 40e9
+"""16-bit and 4-bit matrix rate of one x86 core under llama.cpp; class estimate, a quarter of its vector peak."""
+FLOPS_PER_BYTE_UNKNOWN = 60.0
+"""Matrix rate of a GPU whose own is not known, per byte of its memory rate; class: 42 TFLOPS at 205 GB/s and more."""
