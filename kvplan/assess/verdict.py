@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from kvplan.core.verdicts import FULL
@@ -11,6 +12,7 @@ from kvplan.units import to_gib, to_ms
 
 _OUTCOME_RANK = {"fits": 0, "tight": 1, "unlikely": 2, "no": 3, "unknown": 4, "na": 5}
 UNPUBLISHED_LOSS = 50.0
+_PLAINNESS = {"hbm": 0, "kv-fp8": 1, "kv-q8_0": 1}
 _NAMES = {
     "hbm": "HBM",
     "dram_capacity": "DRAM",
@@ -57,9 +59,10 @@ def closest(items: Iterable[StrategyAssessment]) -> StrategyAssessment | None:
     return min(judged, key=_distance, default=None)
 
 
-def _distance(item: StrategyAssessment) -> tuple[float, float, int, str]:
-    """By outcome, then by how far over, to two digits: what is equal to the eye is decided for the simpler one."""
-    return (_OUTCOME_RANK[item.outcome], float(f"{item.overload:.2g}"), item.id.count("+"), item.id)
+def _distance(item: StrategyAssessment) -> tuple[float, int, bool, int, str]:
+    """By outcome, then by how far over, in steps of a twentieth: what is nearly equal is decided for the simpler one."""
+    steps = round(20.0 * math.log(max(item.overload, 1e-9)))
+    return (_OUTCOME_RANK[item.outcome], steps, item.kv_bytes_per_token is None, _PLAINNESS.get(item.id, 9), item.id)
 
 
 def decide(deployment: Deployment, items: tuple[StrategyAssessment, ...]) -> Verdict:

@@ -13,7 +13,7 @@ def natural_layout(model: Model, gpus: int, *, by_layers: bool = False) -> Layou
     ``by_layers``: for engines that give each GPU some of the layers instead, as pipeline stages.
     """
     if by_layers:
-        return Layout(pp=min(gpus, model.layers))
+        return Layout(pp=max(1, min(gpus, model.layers)))
     allowed = [tp for tp in range(1, gpus + 1) if gpus % tp == 0 and heads_divide(model, tp)]
     tp = max(allowed, default=1)
     return Layout(tp=tp, dp=max(1, gpus // tp))

@@ -13,19 +13,14 @@ from kvplan.assess import assess
 from kvplan.assess.quick import best_that_works
 from kvplan.assess.verdict import closest, places_all, typical_loss, weights_fit
 from kvplan.catalog.hardware import load_host, pool_sizes
-from kvplan.deployments.layout import natural_layout
 from kvplan.domain.assessment import Assessment, StrategyAssessment
-from kvplan.domain.deployment import Deployment, EngineChoice, Layout
-from kvplan.domain.host import Host
-from kvplan.domain.model import Model
+from kvplan.domain.deployment import Deployment
 from kvplan.domain.remedy import Remedy
-from kvplan.domain.weight_scheme import SCHEMES
-from kvplan.engines import choose_engine, find_engine
+from kvplan.engines import choose_engine
 from kvplan.errors import KvplanError
+from kvplan.remedies.changes import engine_layout, lighter_schemes, same_vendor, with_weights, with_workload
 from kvplan.units import ms, to_gib, to_ms
 
-_SERVED_SCHEMES = ("fp8", "awq-int4")
-_GGUF_SCHEMES = ("q8_0", "q6_k", "q5_k_m", "q4_k_m", "q3_k_m")
 _PACE_FIRST = {"q4_k_m"}
 """What people take where the pace is what is missing."""
 _CONTEXT_STEP = 1024
@@ -95,7 +90,7 @@ def _more_gpus(deployment: Deployment, only: tuple[str, ...]) -> Iterator[Remedy
     gpus = deployment.layout.gpus
     while gpus * 2 <= max(_MOST_GPUS, deployment.gpus_installed) and not host.unified_memory:
         gpus *= 2
-        layout = _layout(deployment.model, gpus, deployment.engine)
+        layout = engine_layout(deployment.model, gpus, deployment.engine)
         if layout.tp * layout.pp <= deployment.layout.tp * deployment.layout.pp:
             continue
         beyond = gpus > deployment.gpus_installed
@@ -107,36 +102,16 @@ def _more_gpus(deployment: Deployment, only: tuple[str, ...]) -> Iterator[Remedy
             return
 
 
-def lighter_schemes(deployment: Deployment) -> list[str]:
-    """Weight types with fewer bits than now that this engine reads, the most precise first."""
-    now = deployment.weight_scheme
-    names = _GGUF_SCHEMES if deployment.engine.name == "llama.cpp" else _SERVED_SCHEMES
-    return [name for name in names if SCHEMES[name].linear_bits < now.linear_bits]
-
-
-def _layout(model: Model, gpus: int, engine: EngineChoice) -> Layout:
-    return natural_layout(model, gpus, by_layers=find_engine(engine.name).splits_layers)
-
-
-def _same_vendor(one: Host, other: Host) -> bool:
-    """Whether what runs on the one runs on the other."""
-    return one.gpu is not None and other.gpu is not None and one.gpu.vendor == other.gpu.vendor
-
-
-def _with_weights(deployment: Deployment, scheme: str) -> Deployment:
-    return deployment._replace(settings=deployment.settings._replace(weights=scheme))
-
-
 def _lighter_weights(deployment: Deployment, only: tuple[str, ...]) -> Iterator[Remedy]:
     """The least reduction of weight precision that works; else the lightest, with the context it has room for."""
     schemes = lighter_schemes(deployment)
     for name in schemes:
-        remedy = judge_again(_with_weights(deployment, name), f"--weights {name}", only)
+        remedy = judge_again(with_weights(deployment, name), f"--weights {name}", only)
         if remedy is not None:
             yield remedy
             return
     for name in sorted(schemes, key=_PACE_FIRST.__contains__, reverse=True):
-        changed = _with_weights(deployment, name)
+        changed = with_weights(deployment, name)
         resident = assess(changed, ("hbm",)).strategies[0]
         if resident.bound_by == "itl" and (not only or "hbm" in only):
             yield from _at_its_pace(changed, resident, f"--weights {name} ")
@@ -144,7 +119,7 @@ def _lighter_weights(deployment: Deployment, only: tuple[str, ...]) -> Iterator[
     context = deployment.workload.context_tokens // 2
     while schemes and context >= 4 * _CONTEXT_STEP:
         change = f"--weights {schemes[-1]} --context {context // _CONTEXT_STEP}k"
-        changed = _with_workload(_with_weights(deployment, schemes[-1]), context_tokens=context)
+        changed = with_workload(with_weights(deployment, schemes[-1]), context_tokens=context)
         remedy = judge_again(changed, change, only)
         if remedy is not None:
             yield remedy
@@ -158,7 +133,7 @@ def _offloaded_weights(assessment: Assessment, only: tuple[str, ...]) -> Iterato
         return
     deployment = assessment.deployment
     for scheme in (None, *reversed(lighter_schemes(deployment))):
-        changed = deployment if scheme is None else _with_weights(deployment, scheme)
+        changed = deployment if scheme is None else with_weights(deployment, scheme)
         item = assess(changed, ("weight-offload",)).strategies[0]
         if item.works or item.itl_s is None or not places_all(item):
             continue
@@ -177,12 +152,12 @@ def _less_work(assessment: Assessment, only: tuple[str, ...]) -> Iterator[Remedy
     keeper = _simplest([(_whole(item.users_max), item) for item in judged])
     users = _whole(keeper.users_max)
     if 1 <= users < workload.users:
-        changed = _with_workload(assessment.deployment, users=users)
+        changed = with_workload(assessment.deployment, users=users)
         yield from _if_any(judge_again(changed, f"--users {users}", (keeper.id,)))
     keeper = _simplest([(_whole(item.context_tokens_max), item) for item in judged])
     context = _whole(keeper.context_tokens_max) // _CONTEXT_STEP * _CONTEXT_STEP
     if _CONTEXT_STEP <= context < workload.context_tokens:
-        changed = _with_workload(assessment.deployment, context_tokens=context)
+        changed = with_workload(assessment.deployment, context_tokens=context)
         yield from _if_any(judge_again(changed, f"--context {context // _CONTEXT_STEP}k", (keeper.id,)))
 
 
@@ -221,16 +196,6 @@ def _loss(item: StrategyAssessment) -> float:
     return typical_loss(item.accuracy.low, item.accuracy.high)
 
 
-def _with_workload(
-    deployment: Deployment, *, users: int | None = None, context_tokens: int | None = None
-) -> Deployment:
-    workload = deployment.workload
-    context = context_tokens or workload.context_tokens
-    prompt = max(1, min(workload.prompt_tokens, context - (workload.output_tokens or 0)))
-    users = users or workload.users
-    return deployment._replace(workload=workload._replace(users=users, context_tokens=context, prompt_tokens=prompt))
-
-
 def _other_host(deployment: Deployment, catalog: tuple[str, ...], only: tuple[str, ...]) -> Iterator[Remedy]:
     """The smallest other host of the catalog that works, by GPU memory in all, in steps of a sixth."""
     now = deployment.host
@@ -241,11 +206,11 @@ def _other_host(deployment: Deployment, catalog: tuple[str, ...], only: tuple[st
             continue
         least_gib = pool_gib * 7 / 6
         host = load_host(name, catalog)
-        engine = deployment.engine if _same_vendor(now, host) else choose_engine(None, host)
+        engine = deployment.engine if same_vendor(now, host) else choose_engine(None, host)
         changed = deployment._replace(
             host=host,
             gpus_installed=host.gpus,
-            layout=_layout(deployment.model, host.gpus, engine),
+            layout=engine_layout(deployment.model, host.gpus, engine),
             engine=engine,
             settings=deployment.settings._replace(kv_cache_dtype=None),
         )
