@@ -28,9 +28,10 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 import kvplan.core
+from kvplan.core.accounts import Loads
 from kvplan.core.decode import decode_step
 from kvplan.core.placement import place
-from kvplan.core.shapes import Loads, Plan
+from kvplan.core.shapes import Plan
 from kvplan.core.verdicts import loads, outcome
 
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH

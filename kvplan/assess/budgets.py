@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kvplan.assess.constants import UNLIMITED
-from kvplan.core.shapes import Demand, Loads, Placement, Plan
+from kvplan.core.accounts import Demand, Loads, Placement
+from kvplan.core.shapes import Plan
 from kvplan.domain.assessment import Budget, Part
 from kvplan.domain.deployment import Deployment
 from kvplan.domain.interval import Interval

@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 from kvplan.assess import numbers
 from kvplan.assess.budgets import Judged, budgets
+from kvplan.core.accounts import Loads
 from kvplan.core.decode import decode_step
 from kvplan.core.demand import demand
 from kvplan.core.kv_cache import growing_bytes_per_token
 from kvplan.core.placement import place
 from kvplan.core.prefill import ttft_s
-from kvplan.core.shapes import Loads, Plan
+from kvplan.core.shapes import Plan
 from kvplan.core.verdicts import FULL, heaviest, loads, longest_context, most_users, outcome
 from kvplan.domain.assessment import OUTCOMES, RESOURCES, AccuracyLoss, StrategyAssessment
 from kvplan.domain.deployment import Deployment

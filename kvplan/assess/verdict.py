@@ -60,7 +60,7 @@ def closest(items: Iterable[StrategyAssessment]) -> StrategyAssessment | None:
 
 
 def _distance(item: StrategyAssessment) -> tuple[float, int, bool, int, str]:
-    """By outcome, then by how far over, in steps of a twentieth: what is nearly equal is decided for the simpler one."""
+    """By outcome, then by how far over, in steps of a twentieth; of what is nearly equal the simpler one."""
     steps = round(20.0 * math.log(max(item.overload, 1e-9)))
     return (_OUTCOME_RANK[item.outcome], steps, item.kv_bytes_per_token is None, _PLAINNESS.get(item.id, 9), item.id)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from kvplan.core.accounts import Placement, Step
 from kvplan.core.cpu import cpu_read_bytes_per_s, weight_read_bytes_per_s
 from kvplan.core.placement import sequences_per_replica
-from kvplan.core.shapes import Placement, Plan, Step
+from kvplan.core.shapes import Plan
 from kvplan.core.weights import weight_read_bytes
 
 

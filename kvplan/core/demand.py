@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from kvplan.core.accounts import Demand, Placement, Step
 from kvplan.core.cpu import cores_for
 from kvplan.core.kv_cache import growing_bytes
 from kvplan.core.placement import overhead_bytes, sequences_per_replica
-from kvplan.core.shapes import Demand, Placement, Plan, Step
+from kvplan.core.shapes import Plan
 
 
 def requests_per_s(plan: Plan, sequences: float) -> float:

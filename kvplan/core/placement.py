@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kvplan.core.accounts import Placement
 from kvplan.core.kv_cache import (
     bounded_bytes,
     bounded_read_bytes,
@@ -9,7 +10,7 @@ from kvplan.core.kv_cache import (
     growing_bytes_per_token,
     in_flight_bytes,
 )
-from kvplan.core.shapes import Placement, Plan
+from kvplan.core.shapes import Plan
 
 
 def overhead_bytes(plan: Plan) -> float:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
+from kvplan.core.accounts import Placement
 from kvplan.core.decode import link_s
 from kvplan.core.kv_cache import growing_bytes
-from kvplan.core.shapes import Placement, Plan
+from kvplan.core.shapes import Plan
 from kvplan.core.weights import weight_read_bytes
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kvplan.core.accounts import Loads
 from kvplan.core.decode import decode_step
 from kvplan.core.demand import demand
 from kvplan.core.kv_cache import whole_blocks
 from kvplan.core.placement import place
 from kvplan.core.prefill import ttft_s
-from kvplan.core.shapes import Loads, Plan
+from kvplan.core.shapes import Plan
 
 FITS = 0
 TIGHT = 1

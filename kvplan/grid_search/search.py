@@ -9,8 +9,9 @@ from typing import NamedTuple
 from kvplan.assess import assess, build_frame
 from kvplan.assess.judge import Frame, binding, find_excuse, has_no_place, plan_ends
 from kvplan.assess.verdict import best_first, closest
+from kvplan.core.accounts import Loads
 from kvplan.core.kv_cache import growing_bytes_per_token
-from kvplan.core.shapes import Loads, Plan
+from kvplan.core.shapes import Plan
 from kvplan.core.verdicts import heaviest, loads
 from kvplan.domain.assessment import OUTCOMES, StrategyAssessment
 from kvplan.domain.deployment import Deployment

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kvplan.core.shapes import Placement
+from kvplan.core.accounts import Placement
 from kvplan.strategies.interface import (
     Accuracy,
     Ends,

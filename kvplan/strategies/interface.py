@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple, Protocol
 
-from kvplan.core.shapes import Charges, Placement
+from kvplan.core.accounts import Placement
+from kvplan.core.shapes import Charges
 from kvplan.domain.deployment import Deployment
 from kvplan.domain.interval import Interval
 from kvplan.engines.interface import KvKernel, MemoryPolicy

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kvplan.core.shapes import Placement
+from kvplan.core.accounts import Placement
 from kvplan.strategies.interface import (
     RESIDENT,
     Accuracy,

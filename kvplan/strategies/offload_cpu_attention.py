@@ -7,7 +7,7 @@ attends to everything, layer by layer, while the GPU waits.
 
 from __future__ import annotations
 
-from kvplan.core.shapes import Placement
+from kvplan.core.accounts import Placement
 from kvplan.domain.interval import Interval
 from kvplan.strategies.interface import (
     EXACT,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from kvplan.core.shapes import Placement
+from kvplan.core.accounts import Placement
 from kvplan.domain.interval import Interval
 from kvplan.strategies.interface import RESIDENT, Ends, Input, PlainStrategy, Situation
 from kvplan.units import GB, GIB

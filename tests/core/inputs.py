@@ -12,7 +12,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from kvplan.core.shapes import HostRates, Loads, Plan
+from kvplan.core.accounts import Loads
+from kvplan.core.shapes import HostRates, Plan
 
 Recipe = Callable[[random.Random], float]
 

@@ -212,7 +212,7 @@ LOADS = st.lists(st.floats(0, 2), min_size=7, max_size=7)
 
 @given(low=LOADS, more=LOADS, most=LOADS, margin=st.floats(0, 0.5))
 def test_outcomes_follow_the_loads(low: list[float], more: list[float], most: list[float], margin: float) -> None:
-    from kvplan.core.shapes import Loads
+    from kvplan.core.accounts import Loads
 
     optimistic = Loads(*low)
     best = Loads(*(a + b for a, b in zip(optimistic, more, strict=True)))
