@@ -38,10 +38,11 @@ CORE_WEIGHT_BYTES_PER_S = Interval(6e9, 8e9, 12e9)
 """What one core reads while it multiplies weights; class estimate: 28 GB/s for the first EPYC core alone, 4.6 added."""
 CPU_WEIGHT_FRACTION = Interval(0.70, 0.85, 0.95)
 """Share of the achievable DRAM rate that multiplying weights reaches; source: decode at 84 to 91 % of STREAM reads."""
-MOE_LAYER_S = Interval(10e-6, 45e-6, 90e-6)
+MOE_LAYER_S = Interval(8e-6, 32e-6, 90e-6)
 """Fixed time of a layer of experts in decode: routing, dispatch, gathering.
 
-Source: FP8 DeepSeek and MiniMax served at 1 to 4 sequences, about 3.5 ms more than their bytes at 60 layers.
+Source: served at 1 to 8 sequences, FP8 DeepSeek and MiniMax take about 3.5 ms more than their bytes at 60 layers,
+gpt-oss about 0.5 ms at 36.
 """
 MOE_PREFILL_FRACTION = Interval(0.20, 0.45, 0.90)
 """Prefill rate of mixture-of-experts models relative to dense ones; source: the same rows and a GB10 single stream."""
