@@ -29,8 +29,12 @@ class Storage:
     element_bytes: float = 2.0
     vector_bytes: float = 0.0
     block_tokens: int = 1
-    tokens_in_flight: int = 0
-    """What a windowed layer reserves beyond its window."""
+    reserve_tokens: int = 0
+    """What a windowed layer keeps beyond its window, for every sequence."""
+    chunk_tokens: int = 0
+    """Tokens that one step may prefill: windowed layers hold them as well, once."""
+    window_share: float = 0.0
+    """Above 0: a window is never freed, and its layer keeps this share of every token."""
 
 
 def heads_on_rank(layer: Layer, ranks: int, rank: int) -> list[int]:
@@ -52,12 +56,26 @@ def blocks_for(tokens: int, block_tokens: int) -> int:
     return blocks
 
 
-def tokens_held(layer: Layer, tokens: int, storage: Storage) -> int:
-    """Tokens of a sequence that a layer has room for."""
-    if layer.window_tokens is None:
-        return tokens
-    oldest = tokens - layer.window_tokens - storage.tokens_in_flight
-    return sum(1 for position in range(tokens) if position >= oldest)
+def slots_held(layer: Layer, tokens: int, storage: Storage) -> int:
+    """Tokens that there is room for in the blocks a sequence has a hold of, at its worst moment while it grows."""
+    if layer.window_tokens is None or storage.window_share:
+        return blocks_for(tokens, storage.block_tokens) * storage.block_tokens
+    most = 0
+    for length in range(1, tokens + 1):
+        oldest = max(0, length - layer.window_tokens - storage.reserve_tokens)
+        touched = {position // storage.block_tokens for position in range(oldest, length)}
+        most = max(most, len(touched))
+    return most * storage.block_tokens
+
+
+def token_bytes(layer: Layer, heads: list[int], storage: Storage) -> float:
+    """One token in one layer on one rank."""
+    total = 0.0
+    for _ in heads:
+        for elements in (layer.key_elements, layer.value_elements):
+            if elements:
+                total += elements * storage.element_bytes + storage.vector_bytes
+    return total * storage.window_share if layer.window_tokens and storage.window_share else total
 
 
 def kv_bytes_of_sequence(layers: list[Layer], tokens: int, ranks: int, storage: Storage) -> float:
@@ -66,12 +84,26 @@ def kv_bytes_of_sequence(layers: list[Layer], tokens: int, ranks: int, storage: 
     for rank in range(ranks):
         total = 0.0
         for layer in layers:
-            slots = blocks_for(tokens_held(layer, tokens, storage), storage.block_tokens) * storage.block_tokens
-            for _ in heads_on_rank(layer, ranks, rank):
-                for _ in range(slots):
-                    for elements in (layer.key_elements, layer.value_elements):
-                        if elements:
-                            total += elements * storage.element_bytes + storage.vector_bytes
+            for _ in range(slots_held(layer, tokens, storage)):
+                total += token_bytes(layer, heads_on_rank(layer, ranks, rank), storage)
+        fullest = max(fullest, total)
+    return fullest
+
+
+def kv_bytes_in_flight(layers: list[Layer], lengths: list[int], ranks: int, storage: Storage) -> float:
+    """Bytes of the largest prefill step on the fullest rank: prompts fill it token by token until it is full."""
+    fullest = 0.0
+    for rank in range(ranks):
+        total = 0.0
+        for layer in layers:
+            if layer.window_tokens is None or storage.window_share:
+                continue
+            taken = 0
+            for length in lengths:
+                for _ in range(length):
+                    if taken < storage.chunk_tokens:
+                        taken += 1
+                        total += token_bytes(layer, heads_on_rank(layer, ranks, rank), storage)
         fullest = max(fullest, total)
     return fullest
 
@@ -99,7 +131,8 @@ def sequences_on_fullest_replica(users: int, replicas: int) -> int:
 class Pool:
     """One GPU's memory, in units that are moved one at a time."""
 
-    limit: int
+    limit: float
+    """What spills stops here: the margin below it is somebody else's."""
     overhead: int
     weights: int
     kv: int
@@ -121,9 +154,15 @@ class Pool:
         return self
 
 
+def buffer_share(layers: int, stages: int) -> Fraction:
+    """Part of the streamed KV that is in HBM at any time: two of a GPU's own layers, but never more than half."""
+    own_layers = Fraction(layers, stages)
+    return min(Fraction(2) / own_layers, Fraction(1, 2))
+
+
 @dataclass(frozen=True)
 class Machine:
-    """Rates and times of one GPU and its link."""
+    """Rates and times of one GPU and its link, and of the CPU that all GPUs share."""
 
     weight_bytes_per_s: float
     kv_bytes_per_s: float
@@ -135,38 +174,188 @@ class Machine:
     all_reduce_bytes: float = 0.0
     """Of one token, over all calls."""
     peer_bytes_per_s: float = 1.0
+    expert_layer_s: float = 0.0
+    first_token_s: float = 0.0
+    gpus: int = 1
+    cores: float = 1.0
+    core_kv_bytes_per_s: float = 1.0
+    core_weight_bytes_per_s: float = 1.0
+    dram_bytes_per_s: float = 1.0
+    kv_share_of_dram: float = 1.0
+    weight_share_of_dram: float = 1.0
 
 
 @dataclass(frozen=True)
 class Work:
-    """What a decode step must do."""
+    """What a decode step must do on one GPU: its own stage, its own heads."""
 
     weight_bytes: float
+    """Those in HBM."""
     elements: float
     """Weights that one token multiplies with."""
     kv_bytes_read: list[float]
     """Of every sequence."""
     link_bytes: float = 0.0
     serial_fraction: float = 0.0
+    stages: int = 1
+    pairs: list[float] | None = None
+    """Cached tokens that every sequence attends to, if their arithmetic counts."""
+    pair_flops: float = 0.0
+    link_weight_bytes: float = 0.0
+    cpu_kv_bytes: float = 0.0
+    """Of all sequences."""
+    cpu_weight_bytes: float = 0.0
+    layers: int = 0
+    sync_s: float = 0.0
+    """Of every layer of the model, on whichever GPU."""
+    expert_layers: int = 0
+
+
+def turns_waited(stages: int, sequences: int) -> Fraction:
+    """What share of all sequences' KV work a token waits for, summed over the stages it passes.
+
+    Sequences go round in as many groups as there are stages to keep busy, at most one group for each. A token waits at
+    every stage for its own group, while the other stages work for the other groups.
+    """
+    groups = 0
+    for _ in range(stages):
+        if groups < sequences:
+            groups += 1
+    waited = Fraction(0)
+    for _ in range(stages):
+        waited += Fraction(1, groups)
+    return waited
+
+
+def cpu_s(machine: Machine, work: Work) -> float:
+    """What the cores need: the KV of every GPU, then the weights of every GPU, each at its own rate."""
+    rates = []
+    for one_core, share in (
+        (machine.core_kv_bytes_per_s, machine.kv_share_of_dram),
+        (machine.core_weight_bytes_per_s, machine.weight_share_of_dram),
+    ):
+        cores_alone, dram = machine.cores * one_core, share * machine.dram_bytes_per_s
+        rates.append(cores_alone if cores_alone < dram else dram)
+    total = 0.0
+    for _ in range(machine.gpus):
+        total += work.cpu_kv_bytes / rates[0]
+        total += work.cpu_weight_bytes / rates[1]
+    return total
+
+
+def gpu_s(machine: Machine, work: Work) -> float:
+    """What the GPUs that a token passes need for it: every stage's weights, and its group's KV at every stage."""
+    sequences = len(work.kv_bytes_read)
+    reading = work.weight_bytes / machine.weight_bytes_per_s
+    multiplying = 0.0
+    for _ in range(sequences):
+        multiplying += 2 * work.elements / machine.flops
+    weights = 0.0
+    for _ in range(work.stages):
+        weights += max(reading, multiplying)
+    share = float(turns_waited(work.stages, sequences))
+    attending_memory = attending_arithmetic = 0.0
+    for kv_bytes in work.kv_bytes_read:
+        attending_memory += share * kv_bytes / machine.kv_bytes_per_s
+    for pairs in work.pairs or []:
+        attending_arithmetic += share * pairs * work.pair_flops / machine.flops
+    return weights + max(attending_memory, attending_arithmetic)
 
 
 def step_s(machine: Machine, work: Work) -> float:
-    """Time of one step: everything added up, the link beside the GPU."""
-    reading = work.weight_bytes / machine.weight_bytes_per_s
-    multiplying = 0.0
-    for _ in work.kv_bytes_read:
-        multiplying += 2 * work.elements / machine.flops
-    gpu_s = max(reading, multiplying)
-    for kv_bytes in work.kv_bytes_read:
-        gpu_s += kv_bytes / machine.kv_bytes_per_s
+    """Time of one step: everything added up, the link and the CPU beside the GPU and beside one another."""
     total = machine.overhead_s
+    for _ in range(work.layers):
+        total += work.sync_s
+    for _ in range(work.expert_layers):
+        total += machine.expert_layer_s
     for _ in range(machine.all_reduces):
         total += machine.all_reduce_s
         for _ in work.kv_bytes_read:
             total += machine.all_reduce_bytes / machine.all_reduces / machine.peer_bytes_per_s
-    link_s = work.link_bytes / machine.link_bytes_per_s
-    longer, shorter = (gpu_s, link_s) if gpu_s > link_s else (link_s, gpu_s)
+    link_bytes = work.link_bytes * float(turns_waited(work.stages, len(work.kv_bytes_read)))
+    for _ in range(work.stages):
+        link_bytes += work.link_weight_bytes
+    side_s = max(link_bytes / machine.link_bytes_per_s, cpu_s(machine, work))
+    on_gpu_s = gpu_s(machine, work)
+    longer, shorter = (on_gpu_s, side_s) if on_gpu_s > side_s else (side_s, on_gpu_s)
     return total + longer + work.serial_fraction * shorter
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """One request before its first token."""
+
+    tokens: int
+    known_tokens: int = 0
+    """How many of them, from the first on, lie in host memory."""
+    shared_tokens: int = 0
+    """How many, from the first on, others have in HBM already."""
+    kv_token_bytes: float = 0.0
+    block_tokens: int = 1
+    reload_s: float = 0.0
+    chunk_tokens: int = 1
+    spilled_bytes: float = 0.0
+    """Weights in host memory."""
+    prefill_factor: float = 1.0
+
+
+def dealt(prompt: Prompt) -> tuple[int, int, int]:
+    """Tokens that are there, are copied in, are computed: one by one. The last one at least is computed."""
+    present = reloaded = computed = 0
+    for position in range(prompt.tokens):
+        if position < prompt.shared_tokens:
+            present += 1
+        elif position < prompt.known_tokens:
+            reloaded += 1
+        else:
+            computed += 1
+    return present, reloaded, max(computed, 1)
+
+
+def computing_s(machine: Machine, work: Work, prompt: Prompt) -> float:
+    """Every new token multiplies with the weights and attends to all before it; every stage waits for the last."""
+    present, reloaded, computed = dealt(prompt)
+    arithmetic = 0.0
+    for earlier in range(computed):
+        attended = present + reloaded + earlier + 0.5
+        arithmetic += (2 * work.elements + attended * work.pair_flops) / machine.flops
+    total = 0.0
+    for _ in range(work.stages):
+        total += prompt.prefill_factor * max(arithmetic, work.weight_bytes / machine.weight_bytes_per_s)
+    return total
+
+
+def first_token_s(machine: Machine, work: Work, prompt: Prompt) -> float:
+    """What is copied in, what is computed, the weights that every pass fetches, and what any request takes."""
+    _, reloaded, computed = dealt(prompt)
+    total = machine.overhead_s + machine.first_token_s + computing_s(machine, work, prompt)
+    if reloaded:
+        total += prompt.reload_s
+    for _ in range(blocks_for(reloaded, prompt.block_tokens) * prompt.block_tokens):
+        total += prompt.kv_token_bytes / machine.link_bytes_per_s
+    for _ in range(blocks_for(computed, prompt.chunk_tokens)):
+        for _ in range(work.stages):
+            total += prompt.spilled_bytes / machine.link_bytes_per_s
+    for _ in range(work.expert_layers):
+        total += machine.expert_layer_s
+    for _ in range(machine.all_reduces):
+        total += machine.all_reduce_s
+        for _ in range(computed):
+            total += machine.all_reduce_bytes / machine.all_reduces / machine.peer_bytes_per_s
+    return total
+
+
+def idle_kv_bytes(sequence_bytes: float, prefix_bytes: float, ranks: int, sessions: int, users: int) -> float:
+    """Host memory of KV that comes back: every session's and every user's, on each rank, and the prefix they share."""
+    total = 0.0
+    for _ in range(ranks):
+        kept = 0
+        while kept < sessions or kept < users:
+            kept += 1
+            total += sequence_bytes
+        total += prefix_bytes
+    return total
 
 
 def most_users(machine: Machine, pool: Pool, kv_bytes: int, objective_s: float, work: Work) -> int:

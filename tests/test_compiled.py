@@ -124,12 +124,10 @@ def test_plans_with_integers_do_not_become_another_signature() -> None:
 
 
 PROBE = """
-import random, sys
 import numpy as np
 import kvplan.compiled as compiled
-from kvplan.core.shapes import Plan
-from tests.core.inputs import make
-plan = make(Plan, "plan", random.Random(1))
+from tests.core.plans import full, plan as plan_of
+plan = plan_of(full(1e5), hbm_bytes=1e11, kv_bytes_per_s=1e12)
 print(compiled.is_cold(compiled.judge_points), end=" ")
 print(compiled.judge_grid((plan, plan, plan), 0.05, np.array([1000.0]), np.array([4.0])).itl_s[0, 0], end=" ")
 print(compiled.is_cold(compiled.judge_points), end=" ")

@@ -162,9 +162,6 @@ def _workload_warnings(deployment: Deployment) -> tuple[str, ...]:
         found.append("the model's own context limit is not known")
     if deployment.layout.ep > 1:
         found.append("--ep: experts divide over all GPUs, evenly used; their all-to-all traffic is not modelled")
-    nodes = deployment.host.numa_nodes or 1
-    if deployment.layout.gpus < nodes:
-        found.append(f"the host has {nodes} NUMA nodes: cores and DRAM of all are counted, as if pinned by hand")
     asked, context = deployment.settings.max_model_len, deployment.workload.context_tokens
     if asked is not None and asked < context:
         found.append(

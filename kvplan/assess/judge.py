@@ -106,11 +106,11 @@ def judge(frame: Frame, strategy: Strategy) -> StrategyAssessment:
         itl_s=itl,
         ttft_s=_ttft_s(deployment, ends, context, users) if itl else None,
         decode_tokens_per_s=itl.map(lambda seconds: users / seconds) if itl else None,
-        accuracy=_loss(frame, strategy),
+        accuracy=accuracy_loss(frame, strategy),
         flags=_command(frame, strategy, judged),
         overload=heaviest(low),
         evidence=strategy.evidence,
-        notes=strategy.notes(frame.situation),
+        notes=(*strategy.notes(frame.situation), *_numa_notes(deployment, strategy)),
     )
 
 
@@ -171,7 +171,7 @@ def _excused(frame: Frame, strategy: Strategy, excuse: Excuse) -> StrategyAssess
         itl_s=None,
         ttft_s=None,
         decode_tokens_per_s=None,
-        accuracy=_loss(frame, strategy),
+        accuracy=accuracy_loss(frame, strategy),
         flags=None,
         evidence=strategy.evidence,
     )
@@ -190,6 +190,15 @@ def binding(load: Loads) -> str:
     return "ttft" if load.ttft > load.itl else "itl"
 
 
+def _numa_notes(deployment: Deployment, strategy: Strategy) -> tuple[str, ...]:
+    nodes = deployment.host.numa_nodes or 1
+    if not strategy.second_pool or deployment.layout.gpus >= nodes:
+        return ()
+    return (
+        f"cores and DRAM of all {nodes} NUMA nodes are counted: pin it to the GPU's own, or keep to one node's share",
+    )
+
+
 def _itl_s(plan: Plan, context: float, users: float) -> float:
     return decode_step(plan, place(plan, context, users), context, users).itl_s
 
@@ -205,7 +214,8 @@ def _from_ends(values: list[float]) -> Interval:
     return Interval(values[2], values[1], values[0])
 
 
-def _loss(frame: Frame, strategy: Strategy) -> AccuracyLoss:
+def accuracy_loss(frame: Frame, strategy: Strategy) -> AccuracyLoss:
+    """What a strategy loses here: some scores are published up to a context only, and a KV type adds its own."""
     loss = strategy.loss(frame.situation)
     if strategy.kv_suffix is None and frame.resident_kernel is not None:
         loss = _loss_of_kernel(frame, frame.resident_kernel).plus(loss)

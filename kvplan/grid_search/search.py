@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kvplan.assess import assess, build_frame
-from kvplan.assess.judge import Frame, binding, find_excuse, has_no_place, plan_ends
+from kvplan.assess.judge import Frame, accuracy_loss, binding, find_excuse, has_no_place, plan_ends
 from kvplan.assess.verdict import best_first, closest
 from kvplan.core.accounts import Loads
 from kvplan.core.kv_cache import growing_bytes_per_token
@@ -69,7 +69,7 @@ class _Judged:
     """One strategy at one context and some numbers of users, as it came out of the compiled core."""
 
     template: StrategyAssessment
-    """The same strategy at the first point: what does not change along the grid is taken from it."""
+    """The same strategy at the first point, with the accuracy loss of this context: what else ranks is judged anew."""
     excuse: Excuse | None
     ends: Ends | None
     """None where figures cannot judge it."""
@@ -123,6 +123,7 @@ def _judge(frame: Frame, template: StrategyAssessment, context: int, users: tupl
 
     from kvplan.compiled import judge_grid
 
+    template = template._replace(accuracy=accuracy_loss(frame, find_strategy(template.id)))
     plans = _plans(frame, template)
     if isinstance(plans, Excuse):
         return _Judged(template, plans, None, (plans.outcome,) * len(users), (None,) * len(users), ())

@@ -194,7 +194,14 @@ def notes_before(answer: FitResult, screen: Screenful) -> list[Note]:
         return []
     exact = exact_instead(answer.remedies) if screen.winner is not None else []
     first = [*why_tight(assessment), *_about(screen.winner)]
-    return [*first, *questions(assessment, screen), *exact, *left_out(assessment, screen)]
+    return [*first, *questions(assessment, screen), *_judged_how(screen), *exact, *left_out(assessment, screen)]
+
+
+def _judged_how(screen: Screenful) -> list[Note]:
+    """What a row's figures were judged at, where the reader could have said more."""
+    rows = [item for item in screen.rows if "+" not in item.id and item is not screen.winner]
+    how = [(item, note) for item in rows for note in item.notes if note.startswith("judged")]
+    return [Note(f"{item.id}:", f"{note}.") for item, note in how]
 
 
 def _about(winner: StrategyAssessment | None) -> list[Note]:

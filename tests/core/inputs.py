@@ -13,7 +13,7 @@ from types import FunctionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from kvplan.core.accounts import Loads
-from kvplan.core.shapes import HostRates, Plan
+from kvplan.core.shapes import HostRates, Limits, Plan
 
 Recipe = Callable[[random.Random], float]
 
@@ -69,12 +69,16 @@ BY_NAME: dict[str, Recipe] = {
     **dict.fromkeys(("spills_kv", "spills_weights", "spilled_weights_on_cpu", "reuse", "peer_over_link"), SWITCH),
     "output_tokens": among(0, 0, 1, 256, 4096),
     "step_tokens": among(1, 16, 256),
+    "prefill_chunk_tokens": among(1, 512, 2048, 8192),
+    "in_flight_tokens": among(0, 0, 1, 2048, 8192, 16384),
     "block_tokens": among(1, 1, 16, 16, 64, 256),
     "bytes_per_token": whole(3, 6, 0),
     "bytes_per_sequence": whole(3, 8, 0, 0),
     "layers": among(1, 2, 3, 32, 80),
     "experts": among(0, 0, 1, 8, 64, 256),
     "experts_per_token": among(0, 1, 2, 6, 8),
+    "moe_layers": among(0, 0, 1, 26, 58),
+    "expert_groups": among(1, 1, 2, 8),
     "stages": among(1, 1, 2, 4),
     "gpus": among(1, 1, 2, 8),
     "replicas": among(1, 1, 2, 3, 8),
@@ -89,6 +93,8 @@ BY_NAME: dict[str, Recipe] = {
     "weight_bytes": whole(9, 11),
     "dense_read_bytes": whole(8, 10.5, 0),
     "hbm_bytes": whole(10, 11.5, 2**34, 1e30),
+    "spill_to_bytes": whole(9.5, 11.5, 2**34, 1e30),
+    "reuse_pool_bytes": whole(9, 12, 0, 0),
     "dram_bytes": whole(10.5, 12.5, 0, 1e30),
     "itl_s": magnitude(-2.5, 0, 0.05),
     "ttft_s": magnitude(-1, 2, 0),
@@ -144,9 +150,19 @@ def recipe(name: str) -> Recipe:
 def roomy(plan: Plan, draw: random.Random) -> Plan:
     """The plan on a host with room for a few users at least: drawn freely, hardly any plan fits anywhere."""
     taken = plan.model.weight_bytes + plan.limits.activation_bytes + plan.limits.runtime_bytes + plan.limits.graph_bytes
-    host = HostRates(1e13, 1e14, 4096.0, 3e9, 0.5)
+    host = HostRates(
+        link_bytes_per_s=1e13,
+        dram_bytes_per_s=1e14,
+        cpu_cores=4096.0,
+        core_bytes_per_s=3e9,
+        cpu_dram_fraction=0.5,
+        core_weight_bytes_per_s=8e9,
+        cpu_weight_fraction=0.85,
+    )
+    hbm_bytes = taken + 10 ** draw.uniform(8, 13)
     limits = plan.limits._replace(
-        hbm_bytes=taken + 10 ** draw.uniform(8, 13),
+        hbm_bytes=hbm_bytes,
+        spill_to_bytes=hbm_bytes * draw.choice((1.0, 0.95, draw.uniform(0.5, 1.0))),
         dram_bytes=10 ** draw.uniform(12, 15),
         itl_s=draw.uniform(0.1, 30.0),
         ttft_s=draw.choice((0.0, 1e6)),
@@ -161,11 +177,18 @@ def roomy(plan: Plan, draw: random.Random) -> Plan:
     return plan._replace(host=host, limits=limits, gpu=gpu, charges=charges)
 
 
+def sound(limits: Limits, draw: random.Random) -> Limits:
+    """What spills leaves a margin: never more than there is."""
+    return limits._replace(spill_to_bytes=min(limits.spill_to_bytes, limits.hbm_bytes))
+
+
 def light(load: Loads, draw: random.Random) -> Loads:
     """Loads that are all inside, some of them exactly full."""
     return Loads(*(min(value, draw.choice((1.0, 0.95, draw.random()))) for value in load))
 
 
+ALWAYS: dict[Any, Callable[[Any, random.Random], Any]] = {Limits: sound}
+"""Records whose fields depend on one another whatever is drawn."""
 CALMED: dict[Any, Callable[[Any, random.Random], Any]] = {Plan: roomy, Loads: light}
 """Records that seldom say anything but no when every field is drawn by itself."""
 
@@ -179,6 +202,7 @@ def make(kind: Any, name: str, draw: random.Random) -> Any:
     if isinstance(kind, type) and issubclass(kind, tuple):
         hints = get_type_hints(kind)
         record = kind(**{field: make(hints[field], field, draw) for field in kind._fields})  # type: ignore[attr-defined]
+        record = ALWAYS[kind](record, draw) if kind in ALWAYS else record
         return CALMED[kind](record, draw) if kind in CALMED and draw.random() < 0.6 else record
     raise NoRecipe(f"tests/core/inputs.py cannot make a {kind} for {name!r}")
 

@@ -42,16 +42,26 @@ def full(bytes_per_token: float, block_tokens: float = 1.0) -> KvGrowths:
 
 
 def plan(kv: KvGrowths, **fields: float) -> Plan:
-    """A dense model on one GPU of an endless host; ``fields`` are set in whichever record has them."""
+    """A dense model on one GPU of an endless host; ``fields`` are set in whichever record has them.
+
+    What spills fills HBM to the byte unless ``spill_to_bytes`` says otherwise.
+    """
+    fields.setdefault("spill_to_bytes", fields.get("hbm_bytes", EVERYTHING))
     records = {
         "kv": kv,
-        "model": zeros(ModelWork)._replace(layers=4.0, weight_bytes=1.0, dense_read_bytes=1.0, stages=1.0),
+        "model": zeros(ModelWork)._replace(
+            layers=4.0, weight_bytes=1.0, dense_read_bytes=1.0, stages=1.0, expert_groups=1.0
+        ),
         "charges": RESIDENT,
         "gpu": GpuRates(*[EVERYTHING] * len(GpuRates._fields))._replace(
-            step_overhead_s=0.0, all_reduce_s=0.0, peer_over_link=0.0
+            step_overhead_s=0.0, all_reduce_s=0.0, peer_over_link=0.0, moe_layer_s=0.0, first_token_s=0.0
         ),
-        "host": HostRates(*[EVERYTHING] * len(HostRates._fields))._replace(cpu_dram_fraction=1.0),
-        "limits": zeros(Limits)._replace(hbm_bytes=EVERYTHING, dram_bytes=EVERYTHING, itl_s=EVERYTHING, tenants=1.0),
+        "host": HostRates(*[EVERYTHING] * len(HostRates._fields))._replace(
+            cpu_dram_fraction=1.0, cpu_weight_fraction=1.0
+        ),
+        "limits": zeros(Limits)._replace(
+            hbm_bytes=EVERYTHING, dram_bytes=EVERYTHING, itl_s=EVERYTHING, tenants=1.0, prefill_chunk_tokens=EVERYTHING
+        ),
         "traffic": zeros(Traffic)._replace(gpus=1.0, replicas=1.0, prompt_fraction=1.0),
     }
     for name, value in fields.items():

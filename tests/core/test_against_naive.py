@@ -6,17 +6,17 @@ import ast
 import dataclasses
 import math
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kvplan.assess.numbers import kv_growths
-from kvplan.core.decode import decode_step
-from kvplan.core.kv_cache import sequence_bytes
-from kvplan.core.placement import place, sequences_per_replica
-from kvplan.core.verdicts import most_users
-from kvplan.core.weights import chosen_expert_share
+from kvplan.core.demand import reuse_dram_bytes
+from kvplan.core.kv_cache import in_flight_bytes, sequence_bytes
+from kvplan.core.placement import place, resident_kv_bytes, sequences_per_replica
+from kvplan.core.weights import chosen_expert_share, weight_read_bytes
 from kvplan.domain.deployment import Layout
 from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import KvFormat
@@ -52,30 +52,50 @@ def model_of(kinds: list[tuple[int, naive.Layer]]) -> Model:
     return Model("tiny", "tiny", layers, 8, 4, 4, 8, 16, None, "bf16", kv, WeightElements(1, 1, 1, 0, 1), "a test")
 
 
+class SequencesCase(NamedTuple):
+    """Sequences of one length under one engine."""
+
+    kinds: list[tuple[int, naive.Layer]]
+    tokens: int
+    ranks: int
+    element_bytes: float
+    vector_bytes: float
+    block_tokens: int
+    reserve: int
+    chunk: int
+    window_share: float
+    sequences: int
+
+
 @given(
-    kinds=layer_kinds(),
-    tokens=st.integers(1, 70),
-    ranks=st.sampled_from((1, 2, 4)),
-    element_bytes=st.sampled_from((0.5, 0.5625, 1.0, 2.0)),
-    vector_bytes=st.sampled_from((0.0, 4.0)),
-    block_tokens=st.sampled_from((1, 4, 16)),
-    in_flight=st.integers(0, 20),
+    case=st.builds(
+        SequencesCase,
+        kinds=layer_kinds(),
+        tokens=st.integers(1, 70),
+        ranks=st.sampled_from((1, 2, 4)),
+        element_bytes=st.sampled_from((0.5, 0.5625, 1.0, 2.0)),
+        vector_bytes=st.sampled_from((0.0, 4.0)),
+        block_tokens=st.sampled_from((1, 4, 16)),
+        reserve=st.integers(0, 20),
+        chunk=st.integers(0, 90),
+        window_share=st.sampled_from((0.0, 0.0, 0.5)),
+        sequences=st.integers(1, 4),
+    )
 )
-def test_kv_bytes_of_a_sequence(
-    kinds: list[tuple[int, naive.Layer]],
-    tokens: int,
-    ranks: int,
-    element_bytes: float,
-    vector_bytes: float,
-    block_tokens: int,
-    in_flight: int,
-) -> None:
-    policy = MemoryPolicy(NOTHING, NOTHING, NOTHING, NOTHING, block_tokens, in_flight, NOTHING, 0.0, "a test")
-    storage = naive.Storage(element_bytes, vector_bytes, block_tokens, in_flight)
+def test_kv_bytes_of_sequences(case: SequencesCase) -> None:
+    kinds, tokens, ranks, element_bytes, vector_bytes, block_tokens, reserve, chunk, window_share, sequences = case
+    policy = MemoryPolicy(
+        NOTHING, NOTHING, NOTHING, NOTHING, block_tokens, 1, NOTHING, 0.0, "a test",
+        window_reserve_tokens=reserve, window_in_flight_tokens=chunk, window_growth_fraction=window_share,
+    )  # fmt: skip
+    storage = naive.Storage(element_bytes, vector_bytes, block_tokens, reserve, chunk, window_share)
     growth = kv_growths(model_of(kinds), KvFormat("any", element_bytes, vector_bytes), Layout(tp=ranks), policy)
     layers = [layer for count, layer in kinds for _ in range(count)]
-    slow = naive.kv_bytes_of_sequence(layers, tokens, ranks, storage)
-    assert sequence_bytes(growth, float(tokens)) == pytest.approx(slow, rel=1e-12)
+    one = naive.kv_bytes_of_sequence(layers, tokens, ranks, storage)
+    assert sequence_bytes(growth, float(tokens)) == pytest.approx(one, rel=1e-12)
+    in_flight = naive.kv_bytes_in_flight(layers, [tokens] * sequences, ranks, storage)
+    all_of_them = resident_kv_bytes(plan(growth), float(tokens), float(sequences))
+    assert all_of_them == pytest.approx(sequences * one + in_flight, rel=1e-12)
 
 
 @given(experts=st.integers(1, 5), data=st.data())
@@ -86,118 +106,122 @@ def test_share_of_experts_that_a_step_reads(experts: int, data: st.DataObject) -
     assert chosen_expert_share(float(experts), float(chosen), float(tokens)) == pytest.approx(exact, abs=1e-14)
 
 
+@given(experts=st.integers(1, 4), sequences=st.integers(1, 2), groups=st.integers(1, 2), data=st.data())
+def test_experts_read_by_the_tokens_of_all_replicas(
+    experts: int, sequences: int, groups: int, data: st.DataObject
+) -> None:
+    chosen = data.draw(st.integers(1, min(experts, 2)))
+    subject = plan(
+        full(1.0), dense_read_bytes=100, expert_bytes=1000, experts=experts, experts_per_token=chosen,
+        expert_groups=groups,
+    )  # fmt: skip
+    together = sum(sequences for _ in range(groups))
+    exact = 100 + 1000 * naive.expected_share_of_experts(experts, chosen, together)
+    assert weight_read_bytes(subject.model, float(sequences)) == pytest.approx(float(exact), rel=1e-12)
+
+
 @given(users=st.integers(1, 40), replicas=st.integers(1, 9))
 def test_sequences_on_the_fullest_replica(users: int, replicas: int) -> None:
     dealt = naive.sequences_on_fullest_replica(users, replicas)
     assert sequences_per_replica(plan(full(1.0), replicas=replicas), float(users)) == dealt
 
 
+class PlacementCase(NamedTuple):
+    """One GPU and what it is to hold."""
+
+    limit: int
+    margin: int
+    overhead: int
+    weights: int
+    users: int
+    tokens: int
+    layers: int
+    stages: int
+    spills: tuple[bool, bool]
+
+
 @given(
-    limit=st.integers(0, 3000),
-    overhead=st.integers(0, 300),
-    weights=st.integers(1, 1000),
-    users=st.integers(1, 8),
-    tokens=st.integers(1, 300),
-    layers=st.integers(1, 40),
-    spills=st.sampled_from(((False, False), (True, False), (False, True))),
+    case=st.builds(
+        PlacementCase,
+        limit=st.integers(0, 3000),
+        margin=st.integers(0, 200),
+        overhead=st.integers(0, 300),
+        weights=st.integers(1, 1000),
+        users=st.integers(1, 8),
+        tokens=st.integers(1, 300),
+        layers=st.integers(1, 40),
+        stages=st.sampled_from((1, 1, 2, 4)),
+        spills=st.sampled_from(((False, False), (True, False), (False, True))),
+    )
 )
-def test_placement_and_spills(
-    limit: int, overhead: int, weights: int, users: int, tokens: int, layers: int, spills: tuple[bool, bool]
-) -> None:
+def test_placement_and_spills(case: PlacementCase) -> None:
+    limit, margin, overhead, weights, users, tokens, layers, stages, spills = case
     weights_spill, kv_spills = spills
+    left = max(limit - margin, 0)
     subject = plan(
-        full(1.0), hbm_bytes=limit, activation_bytes=overhead, weight_bytes=weights, layers=layers,
-        spills_weights=weights_spill, spills_kv=kv_spills,
+        full(1.0), hbm_bytes=limit, spill_to_bytes=left, activation_bytes=overhead, weight_bytes=weights,
+        layers=layers, stages=stages, spills_weights=weights_spill, spills_kv=kv_spills,
     )  # fmt: skip
     placed = place(subject, float(tokens), float(users))
-    pool = naive.Pool(limit, overhead, weights, users * tokens, buffer_share=min(2 / layers, 0.5))
+    share = float(naive.buffer_share(layers, stages))
+    pool = naive.Pool(left, overhead, weights, users * tokens, buffer_share=share)
     pool.spill(weights=weights_spill, kv=kv_spills)
     assert placed.weights_spilled_bytes == pool.weights_in_dram
     assert placed.kv_spilled_bytes == pytest.approx(pool.kv_in_dram, abs=1.0)
     assert placed.hbm_kv_bytes == pytest.approx(pool.kv + pool.buffer_share * pool.kv_in_dram, abs=1.0)
 
 
-machines = st.builds(
-    naive.Machine,
-    weight_bytes_per_s=st.floats(1e3, 1e6),
-    kv_bytes_per_s=st.floats(1e3, 1e6),
-    flops=st.floats(1e3, 1e7),
-    overhead_s=st.floats(0, 0.01),
-    link_bytes_per_s=st.floats(1e2, 1e5),
-    all_reduces=st.sampled_from((0, 2, 8)),
-    all_reduce_s=st.floats(0, 1e-3),
-    all_reduce_bytes=st.floats(0, 1e3),
-    peer_bytes_per_s=st.floats(1e4, 1e6),
-)
+class IdleCase(NamedTuple):
+    """Sessions and users of a deployment that reuses KV."""
 
-
-def fields_of(machine: naive.Machine) -> dict[str, float]:
-    """A naive machine in the core's words."""
-    return {
-        "weight_bytes_per_s": machine.weight_bytes_per_s,
-        "kv_bytes_per_s": machine.kv_bytes_per_s,
-        "decode_flops": machine.flops,
-        "step_overhead_s": machine.overhead_s,
-        "link_bytes_per_s": machine.link_bytes_per_s,
-        "all_reduces": machine.all_reduces,
-        "all_reduce_s": machine.all_reduce_s,
-        "all_reduce_bytes_per_token": machine.all_reduce_bytes if machine.all_reduces else 0.0,
-        "peer_bytes_per_s": machine.peer_bytes_per_s,
-    }
+    tokens: int
+    block_tokens: int
+    shared: int
+    sessions: int
+    users: int
+    ranks: int
+    replicas: int
+    pool: int
+    reuses: bool
 
 
 @given(
-    machine=machines,
-    weights=st.integers(1, 10000),
-    elements=st.integers(0, 5000),
-    users=st.integers(1, 8),
-    tokens=st.integers(1, 300),
-    limit=st.integers(10000, 12000),
-    serial=st.sampled_from((0.0, 0.3, 1.0)),
+    case=st.builds(
+        IdleCase,
+        tokens=st.integers(1, 300),
+        block_tokens=st.sampled_from((1, 16)),
+        shared=st.integers(0, 400),
+        sessions=st.integers(0, 12),
+        users=st.integers(1, 12),
+        ranks=st.sampled_from((1, 2, 4)),
+        replicas=st.sampled_from((1, 2, 3)),
+        pool=st.sampled_from((0, 0, 777)),
+        reuses=st.booleans(),
+    )
 )
-def test_time_of_a_step(
-    machine: naive.Machine, weights: int, elements: int, users: int, tokens: int, limit: int, serial: float
-) -> None:
-    """KV that does not fit streams over the link in every step; with 2 of 4 layers buffered, half of it stays too."""
+def test_host_memory_of_idle_kv(case: IdleCase) -> None:
+    """A pool of a given length of its own is pinned whole at start-up, and nothing beside it."""
+    tokens, block_tokens, shared, sessions, users, ranks, replicas, pool, reuses = case
     subject = plan(
-        full(1.0), hbm_bytes=limit, weight_bytes=weights, dense_read_bytes=weights, active_elements=elements,
-        layers=4, spills_kv=1, serial_fraction=serial, **fields_of(machine),
+        full(2.0, block_tokens), gpus=ranks * replicas, replicas=replicas, idle_sessions=sessions,
+        shared_prefix_tokens=shared, reuse_pool_bytes=pool, reuse=reuses,
     )  # fmt: skip
-    placed = place(subject, float(tokens), float(users))
-    streamed = min(max(weights + users * tokens - limit, 0) / 0.5, users * tokens)
-    work = naive.Work(weights, elements, [float(tokens)] * users, streamed, serial)
-    step = decode_step(subject, placed, float(tokens), float(users))
-    assert step.itl_s == pytest.approx(naive.step_s(machine, work), rel=1e-9)
-
-
-@given(
-    machine=machines,
-    weights=st.integers(1, 1000),
-    elements=st.integers(0, 1000),
-    tokens=st.integers(20, 300),
-    limit=st.integers(1, 20000),
-    objective_s=st.floats(0.001, 2.0),
-)
-def test_most_users(
-    machine: naive.Machine, weights: int, elements: int, tokens: int, limit: int, objective_s: float
-) -> None:
-    subject = plan(
-        full(1.0), hbm_bytes=limit, weight_bytes=weights, dense_read_bytes=weights, active_elements=elements,
-        itl_s=objective_s, **fields_of(machine),
-    )  # fmt: skip
-    pool = naive.Pool(limit, 0, weights, 0)
-    slow = naive.most_users(machine, pool, tokens, objective_s, naive.Work(weights, elements, []))
-    assert most_users(subject, float(tokens), 65536.0) == slow
+    one, prefix = (
+        naive.blocks_for(length, block_tokens) * block_tokens * 2.0 for length in (tokens, min(shared, tokens))
+    )
+    slow = pool or naive.idle_kv_bytes(one, prefix, ranks, sessions, users)
+    assert reuse_dram_bytes(subject, float(tokens), float(users)) == pytest.approx(slow if reuses else 0.0, rel=1e-12)
 
 
 def test_an_engine_pads_what_the_oracle_counts_exactly() -> None:
-    """vLLM's own terms feed the same oracle: 16-token blocks, and a window with a batch of tokens in flight."""
+    """vLLM's own terms feed the same oracle: 16-token blocks, and one batch of tokens in flight beside all windows."""
     from kvplan.deployments.resolve import resolve
     from kvplan.deployments.words import Words
 
     deployment = resolve(Words(model="gpt-oss-20b", host="h100-server", gpus=1))
     policy = find_engine("vllm").memory_policy(deployment, 1e10)
-    storage = naive.Storage(2.0, 0.0, policy.block_tokens, policy.window_reserve_tokens)
+    storage = naive.Storage(2.0, 0.0, policy.block_tokens, policy.window_reserve_tokens, policy.window_in_flight_tokens)
+    assert storage.chunk_tokens > 1000
     layers = [
         naive.Layer(kind.kv_heads, kind.key_elements, kind.value_elements, kind.window_tokens, kind.replicated)
         for kind in deployment.model.kv
@@ -206,6 +230,9 @@ def test_an_engine_pads_what_the_oracle_counts_exactly() -> None:
     growth = kv_growths(deployment.model, KvFormat("bf16", 2.0), deployment.layout, policy)
     for tokens in (1, 129, 2500):
         assert sequence_bytes(growth, float(tokens)) == naive.kv_bytes_of_sequence(layers, tokens, 1, storage)
+        for sequences in (1, 3):
+            slow = naive.kv_bytes_in_flight(layers, [tokens] * sequences, 1, storage)
+            assert in_flight_bytes(growth, float(sequences * tokens)) == slow
 
 
 def test_the_oracle_by_hand() -> None:
@@ -214,11 +241,29 @@ def test_the_oracle_by_hand() -> None:
     assert naive.kv_bytes_of_sequence(eight, 1, 1, naive.Storage()) == 131072  # Llama-3-8B: 128 KiB a token
     assert naive.kv_bytes_of_sequence(eight, 1, 16, naive.Storage()) == 131072 / 8  # 16 ranks: one head each
     assert naive.kv_bytes_of_sequence([naive.Layer(1, 576, 0, one_latent=True)] * 61, 1, 8, naive.Storage()) == 70272
-    assert naive.kv_bytes_of_sequence([naive.Layer(1, 1, 0, window_tokens=4)], 100, 1, naive.Storage(1.0)) == 4
+    window = [naive.Layer(1, 1, 0, window_tokens=4)]
+    assert naive.kv_bytes_of_sequence(window, 100, 1, naive.Storage(1.0)) == 4
+    assert naive.kv_bytes_of_sequence(window, 100, 1, naive.Storage(1.0, 0.0, 4)) == 8  # 3 of one block, 1 of the next
+    assert naive.kv_bytes_of_sequence(window, 4, 1, naive.Storage(1.0, 0.0, 4)) == 4
+    assert naive.kv_bytes_in_flight(window, [100, 100], 1, naive.Storage(1.0, chunk_tokens=64)) == 64
+    assert naive.kv_bytes_in_flight(window, [10, 10], 1, naive.Storage(1.0, chunk_tokens=64)) == 20
+    assert naive.buffer_share(32, 1) == naive.Fraction(1, 16)
+    assert naive.buffer_share(32, 4) == naive.Fraction(1, 4)  # two of a GPU's own eight layers
+    assert [naive.turns_waited(4, count) for count in (1, 2, 4, 9)] == [4, 2, 1, 1]
+    assert naive.idle_kv_bytes(10.0, 3.0, 2, 1, 4) == 2 * (4 * 10 + 3)
     assert naive.expected_share_of_experts(4, 1, 2) == naive.Fraction(7, 16)
     assert naive.blocks_for(17, 16) == 2
     assert dataclasses.asdict(naive.Pool(10, 1, 5, 8).spill(weights=False, kv=True))["kv_in_dram"] == 4
-    assert math.isclose(naive.step_s(naive.Machine(10, 10, 1e9, 0.5), naive.Work(10, 0, [10.0, 10.0])), 3.5)
+    machine = naive.Machine(10, 10, 1e9, 0.5)
+    assert math.isclose(naive.step_s(machine, naive.Work(10, 0, [10.0, 10.0])), 3.5)
+    assert math.isclose(naive.step_s(machine, naive.Work(10, 0, [10.0], stages=2)), 4.5)  # alone: twice of everything
+    assert math.isclose(naive.step_s(machine, naive.Work(10, 0, [10.0, 10.0], stages=2)), 4.5)  # the two overlap
+    both = naive.Work(0, 0, [0.0], cpu_kv_bytes=6.0, cpu_weight_bytes=6.0)
+    shared = naive.Machine(10, 10, 1e9, 0.0, gpus=2, cores=2, core_kv_bytes_per_s=1, core_weight_bytes_per_s=3,
+                           dram_bytes_per_s=4)  # fmt: skip
+    assert math.isclose(naive.step_s(shared, both), 2 * (6 / 2 + 6 / 4))
+    prompt = naive.Prompt(4, known_tokens=2, kv_token_bytes=5, reload_s=1.0, chunk_tokens=1, spilled_bytes=3)
+    assert math.isclose(naive.first_token_s(machine, naive.Work(10, 0, []), prompt), 0.5 + 1 + 2 * 5 + 1 + 2 * 3)
 
 
 def test_the_oracle_is_independent() -> None:

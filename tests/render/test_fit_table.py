@@ -130,7 +130,10 @@ def test_strategies_without_a_row_are_named_in_one_line_each() -> None:
     excused = screenful(unified().assessment).excused
     assert {"offload-stream", "kv-fp8"} <= {item.id for item in excused}
     assert all(item.id in text for item in excused)
-    assert "Same as hbm here: offload-reuse" in render(weights_too_large())
+    assert "Same as hbm here: offload-stream, weight-offload" in render(
+        fit(Words(model="llama3-8b", host="h100-server", gpus=1, context="8k"))
+    )
+    assert "offload-reuse: judged at a hit fraction of 0" in render(weights_too_large())
 
 
 def test_a_no_says_what_would_make_it_a_yes() -> None:
