@@ -7,6 +7,7 @@ back, ``verdict`` decides. A package rather than one file because the four have 
 from __future__ import annotations
 
 from kvplan.assess import constants, numbers
+from kvplan.assess.input_warnings import input_warnings
 from kvplan.assess.judge import Frame, judge
 from kvplan.assess.topology import topology_excuse
 from kvplan.assess.verdict import decide
@@ -46,7 +47,7 @@ def assess(deployment: Deployment, strategy_ids: tuple[str, ...] = ()) -> Assess
         strategies=judged,
         verdict=decide(deployment, judged),
         not_modelled=NOT_MODELLED,
-        warnings=(*deployment.model.warnings, *frame.situation.policy.warnings, *_workload_warnings(deployment)),
+        warnings=(*deployment.model.warnings, *frame.situation.policy.warnings, *input_warnings(deployment)),
     )
 
 
@@ -149,22 +150,15 @@ def chosen_strategies(frame: Frame, strategy_ids: tuple[str, ...] = ()) -> list[
 def _excuse(deployment: Deployment) -> Excuse | None:
     limit = deployment.model.max_context_tokens
     asked = deployment.workload.context_tokens
+    engine_limit = deployment.settings.max_model_len
+    if engine_limit is not None and asked > engine_limit:
+        text = f"--max-model-len {engine_limit:,} refuses sequences of {asked:,} tokens"
+        return Excuse("no", "context", text)
+    if limit is not None and engine_limit is not None and engine_limit > limit:
+        text = f"{deployment.model.name} takes {limit:,} tokens at most, --max-model-len asks for {engine_limit:,}"
+        return Excuse("no", "context", text)
     if limit is not None and asked > limit:
         return Excuse(
             "no", "context", f"{deployment.model.name} takes {limit:,} tokens at most, {asked:,} are asked for"
         )
     return topology_excuse(deployment.model, deployment.layout, deployment.host.gpus)
-
-
-def _workload_warnings(deployment: Deployment) -> tuple[str, ...]:
-    found = []
-    if deployment.model.max_context_tokens is None:
-        found.append("the model's own context limit is not known")
-    if deployment.layout.ep > 1:
-        found.append("--ep: experts divide over all GPUs, evenly used; their all-to-all traffic is not modelled")
-    asked, context = deployment.settings.max_model_len, deployment.workload.context_tokens
-    if asked is not None and asked < context:
-        found.append(
-            f"--max-model-len {asked} is less than the context of {context} tokens: the engine would refuse it"
-        )
-    return tuple(found)

@@ -49,8 +49,7 @@ def budgets(judged: Judged) -> dict[str, Budget]:
 def _budget(name: str, judged: Judged, limit: float, parts: list[Part]) -> Budget:
     shown = tuple(part for part in parts if part.value > 0.0)
     if limit >= UNLIMITED:
-        used = Interval.exact(sum(part.value for part in shown)) if not shown else None
-        return Budget(name, used, None, shown)
+        return Budget(name, Interval.exact(sum(part.value for part in shown)), None, shown)
     low, best, high = (getattr(load, name) * limit for load in judged.loads)
     return Budget(name, Interval(min(low, best), best, max(best, high)), limit, shown)
 

@@ -146,6 +146,8 @@ def _one_pool(host: Host) -> str:
 def _missing_inputs(deployment: Deployment, strategy: Strategy) -> list[str]:
     host = deployment.host
     missing = [] if host.gpu and host.gpu.hbm_bytes_per_s else ["memory rate of the GPU"]
+    if deployment.objectives.ttft_s is not None and host.gpu is not None and host.gpu.flops is None:
+        missing.append("matrix rate of the GPU, for the time to first token")
     if strategy.second_pool:
         needed = {
             "dram_capacity": host.dram_bytes,

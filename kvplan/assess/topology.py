@@ -28,6 +28,9 @@ def topology_excuse(model: Model, layout: Layout, gpus: int) -> Excuse | None:
     if not heads_divide(model, layout.tp):
         heads = f"{model.attention_heads} attention heads"
         return Excuse("no", "topology", f"{heads} do not divide over {layout.tp} tensor-parallel ranks")
+    if layout.ep > 1 and (model.experts is None or layout.ep != layout.tp * layout.dp):
+        experts = "no experts" if model.experts is None else f"tp x dp = {layout.tp * layout.dp} ranks of experts"
+        return Excuse("no", "topology", f"--ep {layout.ep} does not divide: {model.name} has {experts} here")
     if layout.pp > model.layers:
         return Excuse("no", "topology", f"{model.layers} layers are fewer than {layout.pp} pipeline stages")
     if not contexts_divide(model, layout):

@@ -71,9 +71,11 @@ def decide(deployment: Deployment, items: tuple[StrategyAssessment, ...]) -> Ver
     if best.works:
         return Verdict(best.outcome, best.id, None, _works(deployment, best))
     near = closest(items)
+    unknown = next((item for item in items if item.outcome == "unknown"), None)
+    if unknown is not None and (near is None or not near.budgets):
+        return Verdict("unknown", None, unknown.bound_by, f"CANNOT JUDGE: {unknown.reason}.")
     if near is None:
-        outcome = "unknown" if any(item.outcome == "unknown" for item in items) else "na"
-        return Verdict(outcome, None, best.bound_by, f"CANNOT JUDGE: {best.reason}.")
+        return Verdict("na", None, best.bound_by, f"CANNOT JUDGE: {best.reason}.")
     return Verdict(near.outcome, None, near.bound_by, _misses(deployment, near, items))
 
 

@@ -23,7 +23,7 @@ class TensorRtLlm:
     aliases: tuple[str, ...] = ("trtllm", "trt-llm", "tensorrt_llm")
     newest_version = "1.2"
     splits_layers = False
-    settings_flags: dict[str, str] = {}
+    settings_flags = {"gpu_memory_utilization": "--kv_cache_free_gpu_memory_fraction"}
 
     def resolve_version(self, version: str) -> str:
         return within(version, engine="TensorRT-LLM", oldest="0.12", newest=self.newest_version)

@@ -159,3 +159,70 @@ def test_a_missing_input_is_unknown_and_named() -> None:
     item = answer.strategy("offload-retrieve")
     assert item.outcome == "unknown"
     assert "dram" in item.reason or "cpu" in item.reason
+
+
+def test_an_objective_that_cannot_be_judged_is_unknown() -> None:
+    verdict = judged(model="llama3-8b", host="jetson-thor", context="4k", itl_ms=500, ttft_ms=1000).verdict
+    assert verdict.outcome == "unknown"
+    assert "matrix rate" in verdict.sentence
+
+
+def test_settings_that_the_engine_would_refuse_are_a_no() -> None:
+    short = judged(model="llama3-8b", host="h100-server", context="8k", max_model_len="4096").verdict
+    assert (short.outcome, short.bound_by) == ("no", "context")
+    long = judged(model="llama3-8b", host="h100-server", context="8k", max_model_len="1m").verdict
+    assert (long.outcome, long.bound_by) == ("no", "context")
+
+
+def test_experts_divide_over_all_ranks_or_not_at_all() -> None:
+    assert judged(model="mixtral-8x7b", host="h100-server", ep=3).verdict.bound_by == "topology"
+    assert judged(model="llama3-8b", host="h100-server", ep=8).verdict.bound_by == "topology"
+    spread = judged(model="deepseek-v3", host="h200-server", context="32k", users=32, tp=1, dp=8, ep=8)
+    weights = spread.gpu_memory.weight_bytes / 2**30
+    assert 90 < weights < 105  # one copy of the dense part, an eighth of the experts
+    assert "--enable-expert-parallel" in str(spread.strategy("hbm").flags)
+
+
+def test_tokens_spread_over_ranks_only_where_vllm_allows_it() -> None:
+    heads = judged(model="llama3-70b", host="h100-server", tp=8, dcp=8).verdict
+    assert (heads.outcome, heads.bound_by) == ("no", "topology")
+    latent = judged(model="deepseek-v3", host="h200-server", context="64k", users=32, dcp=2)
+    assert latent.strategy("kv-fp8").outcome in ("fits", "tight")
+
+
+def test_pipeline_stages_do_not_speed_up_one_sequence() -> None:
+    alone = judged(model="llama3-8b", host="h100-server", gpus=1, context="128k").strategy("hbm").itl_s
+    staged = judged(model="llama3-8b", host="h100-server", context="128k", pp=4, tp=1, dp=1).strategy("hbm").itl_s
+    assert alone is not None and staged is not None
+    assert staged.best >= 0.99 * alone.best
+
+
+def test_llama_cpp_gives_each_gpu_whole_layers() -> None:
+    # 4 x L40S, Llama-3-70B F16: 198 ms a token measured
+    item = judged(
+        model="llama3-70b", host="l40s-4x", engine="llama.cpp", weights="fp16", context="1k", itl_ms=500
+    ).strategy("hbm")  # fmt: skip
+    assert item.itl_s is not None
+    assert item.itl_s.low <= 0.198 <= item.itl_s.high
+
+
+def test_the_first_token_waits_for_weights_in_host_memory() -> None:
+    item = judged(
+        model="llama3-70b", host="rtx4090", context="512", itl_ms=10000, strategies=("weight-offload",)
+    ).strategy("weight-offload")  # fmt: skip
+    assert item.ttft_s is not None and item.itl_s is not None
+    assert item.ttft_s.best >= 0.95 * item.itl_s.best
+
+
+def test_tokens_in_flight_are_held_once() -> None:
+    few, many = (
+        judged(model="gemma3-27b", host="h100-server", gpus=1, context="8k", users=users).strategy("hbm")
+        for users in (4, 8)
+    )
+    added = (many.budgets["hbm"].used.best - few.budgets["hbm"].used.best) / 4 / 2**30  # type: ignore[union-attr]
+    assert added == pytest.approx(0.625 + 0.41, rel=0.05)  # full layers at 8k, and windows of 1024
+
+
+def test_unused_settings_are_said() -> None:
+    answer = judged(model="llama3-8b", host="rtx4090", context="4k", engine="sglang", gpu_memory_utilization=0.5)
+    assert any("--gpu-memory-utilization is not a setting of sglang" in text for text in answer.warnings)

@@ -41,6 +41,7 @@ words = st.fixed_dictionaries(
         "weights": st.sampled_from((None, None, "awq-int4")),
         "itl_ms": st.sampled_from((None, 20.0, 500.0)),
         "tenants": st.sampled_from((1, 1, 2)),
+        "engine": st.sampled_from((None, None, "llama.cpp")),  # which gives every GPU some of the layers
     }
 ).map(lambda fields: Words(**fields))
 

@@ -1,0 +1,43 @@
+"""What was said but not used, and what was not known: said beside the verdict, so that nothing is lost in silence."""
+
+from __future__ import annotations
+
+from kvplan.domain.deployment import Deployment
+from kvplan.engines import find_engine
+
+_SETTINGS = ("gpu_memory_utilization", "mem_fraction_static", "max_num_batched_tokens", "max_num_seqs", "block_size")
+
+
+def input_warnings(deployment: Deployment) -> tuple[str, ...]:
+    """One sentence each."""
+    return (*_unknown_inputs(deployment), *_unused_settings(deployment), *_limits_of_the_model(deployment))
+
+
+def _unknown_inputs(deployment: Deployment) -> list[str]:
+    host = deployment.host
+    found = []
+    if deployment.model.max_context_tokens is None:
+        found.append("the model's own context limit is not known")
+    named = {"CPU cores": host.cpu_cores, "host memory": host.dram_bytes}
+    missing = [name for name, value in named.items() if value is None]
+    if missing:
+        found.append(f"not known for {host.name}, so not judged: {', '.join(missing)}")
+    return found
+
+
+def _unused_settings(deployment: Deployment) -> list[str]:
+    settings = deployment.settings
+    known = find_engine(deployment.engine.name).settings_flags
+    unused = [name for name in _SETTINGS if getattr(settings, name) is not None and name not in known]
+    found = [f"--{name.replace('_', '-')} is not a setting of {deployment.engine.name}: not used" for name in unused]
+    if settings.cpu_offload_bytes:
+        found.append("--cpu-offload-gb is judged in weight-offload only")
+    if settings.kv_offloading_bytes:
+        found.append("--kv-offloading-size is judged in offload-reuse only")
+    return found
+
+
+def _limits_of_the_model(deployment: Deployment) -> list[str]:
+    if deployment.layout.ep > 1:
+        return ["--ep: experts divide over all GPUs, evenly used; their all-to-all traffic is not modelled"]
+    return []
