@@ -179,7 +179,7 @@ def test_experts_divide_over_all_ranks_or_not_at_all() -> None:
     assert judged(model="llama3-8b", host="h100-server", ep=8).verdict.bound_by == "topology"
     spread = judged(model="deepseek-v3", host="h200-server", context="32k", users=32, tp=1, dp=8, ep=8)
     weights = spread.gpu_memory.weight_bytes / 2**30
-    assert 90 < weights < 105  # one copy of the dense part, an eighth of the experts
+    assert 90 < weights < 110  # the dense part on every GPU, an eighth of the experts
     assert "--enable-expert-parallel" in str(spread.strategy("hbm").flags)
 
 
