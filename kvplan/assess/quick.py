@@ -7,9 +7,10 @@ inside every budget are judged in full.
 from __future__ import annotations
 
 from itertools import groupby
+from operator import itemgetter
 
 from kvplan.assess import build_frame, chosen_strategies
-from kvplan.assess.judge import Frame, find_excuse, judge, plan_end
+from kvplan.assess.judge import Frame, accuracy_loss, find_excuse, judge, plan_end
 from kvplan.assess.verdict import best_first, typical_loss
 from kvplan.core.verdicts import FULL, heaviest_at
 from kvplan.domain.assessment import StrategyAssessment
@@ -25,9 +26,9 @@ def best_that_works(deployment: Deployment, strategy_ids: tuple[str, ...] = ()) 
     if frame.topology_excuse is not None:
         return None
     tight = None
-    candidates = sorted(chosen_strategies(frame, strategy_ids), key=_loss)
-    for _, level in groupby(candidates, key=_loss):
-        judged = [judge(frame, strategy) for strategy in level if _inside(frame, strategy)]
+    candidates = [(_loss(frame, strategy), strategy) for strategy in chosen_strategies(frame, strategy_ids)]
+    for _, level in groupby(sorted(candidates, key=itemgetter(0)), key=itemgetter(0)):
+        judged = [judge(frame, strategy) for _, strategy in level if _inside(frame, strategy)]
         best = next((item for item in best_first(judged) if item.works), None)
         if best is not None and best.outcome == "fits":
             return best
@@ -35,8 +36,9 @@ def best_that_works(deployment: Deployment, strategy_ids: tuple[str, ...] = ()) 
     return tight
 
 
-def _loss(strategy: Strategy) -> float:
-    return typical_loss(strategy.accuracy.low, strategy.accuracy.high)
+def _loss(frame: Frame, strategy: Strategy) -> float:
+    loss = accuracy_loss(frame, strategy)
+    return typical_loss(loss.low, loss.high)
 
 
 def _inside(frame: Frame, strategy: Strategy) -> bool:
