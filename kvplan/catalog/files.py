@@ -16,6 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from kvplan.catalog.toml_text import too_long
 from kvplan.errors import CatalogError, did_you_mean
 from kvplan.units import MIB, shorten
 
@@ -133,6 +134,9 @@ def read_file(path: str) -> CatalogFile:
 @lru_cache(maxsize=64)
 def parse(file: CatalogFile) -> dict[str, Any]:
     """The whole file as TOML. The answer is shared: don't change it."""
+    refused = too_long(file.text)
+    if refused is not None:
+        raise CatalogError(refused[1], where=f"{file.path}:{refused[0]}")
     try:
         return tomllib.loads(file.text)
     except RecursionError:

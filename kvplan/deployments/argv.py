@@ -19,6 +19,8 @@ class Word:
     unresolved: str | None = None
     optional: bool = False
     """It stands for words that are usually none, such as ``"$@"``."""
+    cut: bool = False
+    """It stands for the rest of a command that is too long to be read."""
 
 
 @dataclass(slots=True)
@@ -46,7 +48,10 @@ def read_arguments(words: Sequence[Word], *, positional_model: bool) -> Argument
     while index < len(words):
         word = words[index]
         index += 1
-        if word.unresolved is not None and word.text.startswith("-") and "=" not in word.text:
+        if word.cut:
+            advice = "split the file, or move the flags to the front"
+            found.complaints.append(Complaint(str(word.unresolved), word.place, advice, stops=True))
+        elif word.unresolved is not None and word.text.startswith("-") and "=" not in word.text:
             found.unresolved.append(_extra_words(word))
         elif word.text.startswith("-") and len(word.text) > 1 and not _is_number(word.text):
             index = _read_flag(word, words, index, found)
@@ -99,7 +104,7 @@ def _named(found: Arguments, name: str) -> bool:
 
 
 def _is_value(word: Word) -> bool:
-    return not word.text.startswith("-") or _is_number(word.text) or word.text == "-"
+    return not word.cut and not word.text.startswith("-") or _is_number(word.text) or word.text == "-"
 
 
 def _is_number(text: str) -> bool:

@@ -15,6 +15,8 @@ class Source:
     path: str
     """As shown to people; ``-`` is standard input."""
     text: str
+    folder: str = ""
+    """Of the file, for paths that it names; empty is the current one."""
 
     @property
     def suffix(self) -> str:
@@ -40,6 +42,8 @@ class Unreadable:
     place: Place
     message: str
     remedy: str | None = None
+    level: str = "unknown"
+    """``fail`` for the unread rest of a file that was read up to a cap: it may hide anything."""
 
 
 class Form(Protocol):

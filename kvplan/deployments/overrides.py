@@ -7,7 +7,7 @@ from kvplan.deployments.words import Words
 from kvplan.domain.host import Host
 from kvplan.domain.interval import Interval
 from kvplan.errors import InputError
-from kvplan.units import GIB, LARGEST_COUNT, gb_per_s, gib
+from kvplan.units import GIB, LARGEST_COUNT, gb_per_s, gib, shorten
 
 
 def overridden(host: Host, words: Words) -> Host:
@@ -48,7 +48,8 @@ def _memories(host: Host, words: Words) -> dict[str, object]:
 
 def _gpus(host: Host, gpus: int) -> int:
     if isinstance(gpus, bool) or gpus < 1 or gpus > LARGEST_COUNT:
-        raise InputError(f"--gpus must be a whole number of at least 1 (it is {gpus!r})")
+        bounds = "up to 2^53" if gpus > LARGEST_COUNT else "of at least 1"
+        raise InputError(f"--gpus must be a whole number {bounds} (it is {shorten(repr(gpus))})")
     if gpus > host.gpus:
         raise InputError(
             f"--gpus {gpus}: {host.name} has {host.gpus}",
@@ -58,6 +59,8 @@ def _gpus(host: Host, gpus: int) -> int:
 
 
 def _number(value: float, flag: str, *, zero: bool = False) -> float:
-    if not 0 <= value < LARGEST_COUNT / GIB or (value == 0 and not zero):
-        raise InputError(f"{flag} must be {'0 or more' if zero else 'greater than 0'} (it is {value!r})")
+    above = LARGEST_COUNT / GIB
+    if not 0 <= value < above or (value == 0 and not zero):
+        least = f"below {above:.0f}" if value >= above else "0 or more" if zero else "greater than 0"
+        raise InputError(f"{flag} must be {least} (it is {shorten(repr(value))})")
     return value

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kvplan.deployments.argv import Arguments, Word, read_arguments
+from kvplan.deployments.found import Complaint
 from kvplan.deployments.interface import Source
 from kvplan.deployments.shell_commands import ENGINE_WORD, commands_in
 from kvplan.deployments.shell_expansions import Expansion
@@ -14,6 +15,8 @@ from kvplan.deployments.yaml_tree import Node
 
 _REFERENCE = re.compile(r"\$\$|\$\(([A-Za-z_][\w.-]*)\)")
 _WHOLE_VALUE = re.compile(r"^(?:--?[\w-]+=)?\$\(([A-Za-z_][\w.-]*)\)$")
+MOST_ITEMS = 20_000
+"""Arguments and variables of one container."""
 _SHELL_REFERENCE = re.compile(r"(?<!\$)\$(?:\{|[A-Za-z_])")
 
 
@@ -75,6 +78,16 @@ def environment_of(container: Node, roots: list[Node], source: Source) -> dict[s
     return found
 
 
+def unread_items(container: Node, source: Source) -> list[Complaint]:
+    """One complaint for each list that is longer than what is read of it."""
+    found = []
+    for key in ("command", "args", "env", "envFrom"):
+        rest = getattr(container.get(key), "items", [])[MOST_ITEMS:]
+        message = f"not read further: more than {MOST_ITEMS:,} items of {key}"
+        found += [Complaint(message, source.at(node.line), stops=True) for node in rest[:1]]
+    return found
+
+
 def _config_map(name: str, roots: list[Node]) -> dict[str, Node]:
     for root in roots:
         data = root.get("data")
@@ -88,7 +101,7 @@ def _config_map(name: str, roots: list[Node]) -> dict[str, Node]:
 def _nodes(node: Node | None) -> list[Node]:
     if node is None:
         return []
-    return node.items[:2000] if node.kind == "list" else [node] if node.kind == "scalar" else []
+    return node.items[:MOST_ITEMS] if node.kind == "list" else [node] if node.kind == "scalar" else []
 
 
 def _word(node: Node, source: Source, environment: dict[str, Expansion]) -> Word:

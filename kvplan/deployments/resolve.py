@@ -6,6 +6,7 @@ import math
 
 from kvplan.catalog.hardware import load_host
 from kvplan.catalog.models import load_model
+from kvplan.deployments.as_words import AUTO_LENGTHS
 from kvplan.deployments.layout import natural_layout
 from kvplan.deployments.overrides import overridden
 from kvplan.deployments.words import Words
@@ -36,7 +37,7 @@ def resolve_on(words: Words, model: Model, host: Host) -> Deployment:
     """The same for a model and a host that are already loaded."""
     installed = host.gpus
     host = overridden(host, words)
-    engine = choose_engine(words.engine, host)
+    engine = choose_engine(_one_version(words.engine), host)
     return Deployment(
         model=model,
         host=host,
@@ -64,6 +65,12 @@ def with_users(words: Words, users: int) -> Words:
     return words._replace(users=users)
 
 
+def _one_version(engine: str | None) -> str | None:
+    if engine is not None and engine.count("@") > 1:
+        raise InputError(f"--engine {shorten(engine)!r} has more than one @", help="NAME@VERSION, e.g. vllm@0.21")
+    return engine
+
+
 def _layout(words: Words, model: Model, host: Host, *, by_layers: bool) -> Layout:
     named = (words.tp, words.pp, words.dp, words.ep, words.dcp)
     if all(value is None for value in named):
@@ -85,7 +92,7 @@ def _settings(words: Words) -> EngineSettings:
         kv_cache_dtype=words.kv_cache_dtype,
         gpu_memory_utilization=_optional_fraction(words.gpu_memory_utilization, "--gpu-memory-utilization"),
         mem_fraction_static=_optional_fraction(words.mem_fraction_static, "--mem-fraction-static"),
-        max_model_len=_engine_tokens(words.max_model_len, "--max-model-len"),
+        max_model_len=_length(words),
         max_num_batched_tokens=_engine_tokens(batched, "--max-num-batched-tokens"),
         max_num_seqs=None if words.max_num_seqs is None else count(words.max_num_seqs, "--max-num-seqs", 1),
         block_size=None if words.block_size is None else count(words.block_size, "--block-size", 16),
@@ -98,7 +105,7 @@ def _settings(words: Words) -> EngineSettings:
 def _workload(words: Words, model: Model) -> Workload:
     prompt = tokens(words.prompt_tokens, "--prompt-tokens")
     output = tokens(words.output_tokens, "--output-tokens")
-    context = tokens(words.context, "--context") or _engine_tokens(words.max_model_len, "--max-model-len")
+    context = tokens(words.context, "--context") or _length(words)
     if context is None:
         context = (prompt or 0) + (output or 0) if prompt else None
     if context is None:
@@ -114,7 +121,7 @@ def _workload(words: Words, model: Model) -> Workload:
         users=count(words.users, "--users", 1),
         prompt_tokens=prompt,
         output_tokens=output,
-        shared_prefix_tokens=tokens(words.shared_prefix_tokens, "--shared-prefix-tokens") or 0,
+        shared_prefix_tokens=_tokens_or_zero(words.shared_prefix_tokens, "--shared-prefix-tokens"),
         prefix_hit_fraction=fraction(words.prefix_hit_fraction, "--prefix-hit-fraction", 0.0, closed=True),
         idle_sessions=0 if not words.idle_sessions else count(words.idle_sessions, "--idle-sessions", 0),
     )
@@ -123,6 +130,10 @@ def _workload(words: Words, model: Model) -> Workload:
 def tokens(value: str | int | None, flag: str) -> int | None:
     """A count of tokens as typed (``128k`` = 131072), or None."""
     return None if value is None else parse_tokens(str(value), what=flag)
+
+
+def _tokens_or_zero(value: str | int | None, flag: str) -> int:
+    return 0 if str(value).strip() == "0" else tokens(value, flag) or 0
 
 
 def count(value: int | None, flag: str, default: int) -> int:
@@ -138,14 +149,16 @@ def positive(value: float | None, flag: str, default: float) -> float:
     """A finite number above 0."""
     number = default if value is None else value
     if not math.isfinite(number) or number <= 0 or number > LARGEST_COUNT:
-        raise InputError(f"{flag} must be greater than 0 (it is {number!r})")
+        bounds = "at most 2^53" if LARGEST_COUNT < number < math.inf else "greater than 0"
+        raise InputError(f"{flag} must be {bounds} (it is {number!r})")
     return float(number)
 
 
 def not_negative(value: float, flag: str) -> float:
     """A finite number of at least 0."""
     if not math.isfinite(value) or value < 0 or value > LARGEST_COUNT:
-        raise InputError(f"{flag} must be 0 or more (it is {value!r})")
+        bounds = "at most 2^53" if LARGEST_COUNT < value < math.inf else "0 or more"
+        raise InputError(f"{flag} must be {bounds} (it is {value!r})")
     return float(value)
 
 
@@ -153,7 +166,8 @@ def fraction(value: float | None, flag: str, default: float, *, closed: bool = F
     """A share in [0, 1), or in [0, 1] where ``closed``."""
     number = default if value is None else value
     if not math.isfinite(number) or number < 0 or number > 1 or (number == 1 and not closed):
-        raise InputError(f"{flag} must be a fraction from 0 to 1 (it is {number!r})")
+        bounds = "a fraction below 1" if number == 1 else "a fraction from 0 to 1"
+        raise InputError(f"{flag} must be {bounds} (it is {number!r})")
     return float(number)
 
 
@@ -163,6 +177,12 @@ def _optional_fraction(value: float | None, flag: str) -> float | None:
 
 def _optional_gib(value: float | None, flag: str) -> float | None:
     return None if value is None else gib(not_negative(value, flag))
+
+
+def _length(words: Words) -> int | None:
+    """The longest sequence that the engine is told to take; None where it is left to find one (``auto``, ``-1``)."""
+    asked = None if str(words.max_model_len).strip().lower() in AUTO_LENGTHS else words.max_model_len
+    return _engine_tokens(asked, "--max-model-len")
 
 
 def _engine_tokens(value: str | int | None, flag: str) -> int | None:

@@ -29,7 +29,7 @@ _ASSIGNED_TEXT = re.compile(r"^(?:export[ \t]+)?\w+=$")
 _PREFIX = re.compile(r"(?:^|[\s;&|])([A-Za-z_]\w*)=(\"[^\"$`]*\"|'[^']*'|[^\s\"'$`;&|]*)(?=\s)")
 _NO_FLAGS = {"bash", "sh", "vllm", "python", "python3", "-c", "-lc"}
 _SEPARATOR = re.compile(r"&&|\|\||[;|(]|\bthen\b|\bdo\b|\belse\b")
-MOST_COMMANDS = 200
+MOST_COMMANDS = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +45,15 @@ class Command:
 
 
 def commands_in(text: str, path: str, first_line: int, outer: dict[str, Expansion] | None = None) -> list[Command]:
-    """Every vLLM command of a shell text, in order. ``outer`` are variables that its container sets."""
+    """Every vLLM command of a shell text, in order. ``outer`` are variables that its container sets.
+
+    One more than ``MOST_COMMANDS`` at most, so that who reads them can say where reading ended.
+    """
     variables = Variables(text, path, first_line, outer)
     reader = ShellReader(text, path, first_line, variables.lookup)
     found: list[Command] = []
     for match in ENGINE_WORD.finditer(text):
-        if len(found) >= MOST_COMMANDS:
+        if len(found) > MOST_COMMANDS:
             break
         command = _command(text, match, reader, variables)
         if command is not None:

@@ -81,6 +81,9 @@ class Variables:
             if item.name not in ambiguous:
                 self._known[item.name] = self._value(text, item)
         self._defaults(text)
+        if len(found) >= MOST_ASSIGNMENTS:  # a later one may change any of them
+            reason = f"the file has more than {MOST_ASSIGNMENTS:,} assignments"
+            self._known = {name: _unknown(reason, self._reader.place(0)) for name in self._known}
 
     def _raw(self, text: str, item: Assignment) -> str:
         end = text.find("\n", item.position)

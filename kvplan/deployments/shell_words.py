@@ -16,9 +16,9 @@ from kvplan.deployments.shell_expansions import NAME, Expansion, Lookup, braced
 
 _FLAG_OR_NOTHING = re.compile(r"^(?:--?[\w-]+=)?$")
 _ENDS = "\n;|&)"
-MOST_WORDS = 2000
-LONGEST_COMMAND = 8192
-"""Characters of one command; an unclosed quote ends here."""
+MOST_WORDS = 20_000
+LONGEST_COMMAND = 16_384
+"""Characters of one command; an unclosed quote ends here. Behind either cap stands a word that says so."""
 MOST_DEPTH = 8
 
 
@@ -71,8 +71,18 @@ class ShellReader:
                     break
             else:
                 self._part(character)
+        else:
+            self._end_word()
+            self._cut()
         self._end_word()
         return self._words
+
+    def _cut(self) -> None:
+        """Say that the rest of the command is not read, where a cap and not the text has ended it."""
+        if self._end < len(self.text) or len(self._words) >= MOST_WORDS:
+            many = f"{MOST_WORDS:,} words" if len(self._words) >= MOST_WORDS else f"{LONGEST_COMMAND:,} characters"
+            place = self.place(min(self.position, len(self.text)))
+            self._words.append(Word("--...", place, f"not read further: the command has more than {many}", cut=True))
 
     def _part(self, character: str) -> None:
         if character == "\\":

@@ -69,7 +69,8 @@ def read_source(path: str, *, asked_for: bool = True) -> Source | Unreadable | N
     if b"\0" in data:
         return Unreadable(where, "is not a text file")
     try:
-        return Source(shown, data.decode("utf-8-sig").replace("\r\n", "\n"))
+        folder = "" if path == "-" else os.path.dirname(path)
+        return Source(shown, data.decode("utf-8-sig").replace("\r\n", "\n"), folder)
     except UnicodeDecodeError as error:
         return Unreadable(Place(shown, data.count(b"\n", 0, error.start) + 1), "is not UTF-8 text")
 

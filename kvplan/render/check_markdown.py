@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from kvplan.render.check_table import verdict_line
+from kvplan.render.fit_markdown import escaped
+from kvplan.render.humans import clean
 from kvplan.results.check import CheckResult
 from kvplan.rules.interface import Finding
 
@@ -19,18 +21,18 @@ def render(answer: CheckResult) -> str:
         for item in answer.deployments:
             model = item.context.model.name if item.context.model else item.found.value("model") or "?"
             host = item.context.host.name if item.context.host else "?"
-            cells = (item.found.name, f"`{item.found.place}`", model, host, item.outcome)
-            lines.append("| " + " | ".join(_cell(str(cell)) for cell in cells) + " |")
+            name, model, host = (escaped(str(text)) for text in (item.found.name, model, host))
+            lines.append(f"| {name} | {_code(str(item.found.place))} | {model} | {host} | {item.outcome} |")
         lines.append("")
     return "\n".join(lines)
 
 
 def _row(finding: Finding) -> str:
     level = finding.level if finding.suppressed is None else f"suppressed ({finding.suppressed})"
-    cells = (f"`{finding.where}`", finding.rule, level, finding.message, finding.remedy or "")
-    return "| " + " | ".join(_cell(cell) for cell in cells) + " |"
+    cells = (_code(finding.where), *map(escaped, (finding.rule, level, finding.message, finding.remedy or "")))
+    return f"| {' | '.join(cells)} |"
 
 
-def _cell(text: str) -> str:
-    """Text from files, kept from being read as a table's own signs or as HTML."""
-    return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+def _code(text: str) -> str:
+    """``path:line``. Nothing is escaped inside a code span but a table's own sign, so a backtick can't be in one."""
+    return escaped(text) if "`" in text or "\\" in text else "`" + clean(text).replace("|", "\\|") + "`"

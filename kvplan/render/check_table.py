@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kvplan.render.humans import clean
 from kvplan.results.check import CheckedDeployment, CheckResult
 from kvplan.rules.interface import LEVELS, Finding
 from kvplan.units import to_gib
@@ -17,7 +18,7 @@ def render(answer: CheckResult) -> str:
         if finding.remedy and finding.suppressed is None:
             lines.append(f"    remedy: {finding.remedy}")
     lines += [passed_line(item) for item in answer.deployments if item.outcome == "fits"]
-    return "\n".join(lines) + "\n"
+    return "\n".join(map(clean, lines)) + "\n"
 
 
 def verdict_line(answer: CheckResult) -> str:

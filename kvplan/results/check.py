@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kvplan.deployments.found import FoundDeployment
+from kvplan.deployments.found import FoundDeployment, Value
 from kvplan.deployments.sources import read_deployments
 from kvplan.engines.versions import release
 from kvplan.engines.vllm import default_batch
@@ -101,7 +101,7 @@ def check(
     checked: list[CheckedDeployment] = []
     findings: list[Finding] = []
     for item, source in found:
-        context = look_up(item, host, catalog)
+        context = look_up(item, host, catalog, source.folder)
         own = [finding for rule in all_rules().values() for finding in rule.check(context)]
         own = suppressed_by_baseline(suppressed_by_file(own, item, source), known)
         checked.append(CheckedDeployment(context, tuple(own)))
@@ -120,18 +120,23 @@ def _deployment_json(item: CheckedDeployment) -> Json:
     judged = context.judged
     engine = judged.deployment.engine if judged else None
     named, _, version = str(found.value("engine") or found.engine).partition("@")
-    host = context.host.name if context.host else found.value("host")
+    host = context.host.name if context.host else _as_text(found.value("host"))
     return {
         "name": found.name,
         "form": found.form,
         "where": str(found.place),
         "engine": engine.name if engine else named or None,
         "engine_version": engine.version if engine else version or None,
-        "model": context.model.name if context.model else found.value("model"),
+        "model": context.model.name if context.model else _as_text(found.value("model")),
         "host": host,
         "settings": {**_given(found, context), **_defaults(item)},
         "outcome": item.outcome,
     }
+
+
+def _as_text(value: Value | None) -> str | None:
+    """A name as the file has it: it may be a number by mistake."""
+    return None if value is None else str(value)
 
 
 def _given(found: FoundDeployment, context: Context) -> Json:

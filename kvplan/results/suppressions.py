@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import stat
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -18,7 +20,7 @@ BASELINE = "baseline"
 _COMMENT = re.compile(
     r"#[ \t]*kvplan:[ \t]*ignore[ \t]+(KV\d{3}(?:[ \t]*,[ \t]*KV\d{3})*)[ \t:]*([^\n]*)", re.IGNORECASE
 )
-_LARGEST_BASELINE_BYTES = 64 * MIB
+_LARGEST_BASELINE_BYTES = 16 * MIB
 
 Fingerprint = tuple[str, str | None, str]
 
@@ -62,9 +64,13 @@ def read_baseline(path: str) -> set[Fingerprint]:
     """The fingerprints of an earlier ``--format json`` output."""
     where = shorten(path, 200)
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise InputError("is not a regular file", where=where)
         with open(path, "rb") as file:
             data = file.read(_LARGEST_BASELINE_BYTES + 1)
-        document = json.loads(data) if len(data) <= _LARGEST_BASELINE_BYTES else None
+        if len(data) > _LARGEST_BASELINE_BYTES:
+            raise InputError("is larger than 16 MiB, too large for a baseline", where=where)
+        document = json.loads(data)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or 'error'}", where=where) from None
     except (ValueError, RecursionError):

@@ -1,4 +1,7 @@
-"""KV400: a file, or a part of one, cannot be read or is not recognised. It belongs to no deployment."""
+"""KV400: a file, or a part of one, cannot be read or is not recognised. It belongs to no deployment.
+
+The rest of a file behind a cap fails: a gate that passes what it has not read would be open.
+"""
 
 from __future__ import annotations
 
@@ -20,4 +23,4 @@ def check(context: Context) -> Iterator[Finding]:
 
 def of_file(fault: Unreadable) -> Finding:
     """The finding for a file."""
-    return Finding(ID, LEVEL, None, str(fault.place), fault.message, remedy=fault.remedy)
+    return Finding(ID, fault.level, None, str(fault.place), fault.message, remedy=fault.remedy)

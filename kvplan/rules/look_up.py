@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kvplan.assess import build_frame, with_compute_device
 from kvplan.assess.judge import Frame
-from kvplan.catalog.hardware import load_host
-from kvplan.catalog.models import load_model
+from kvplan.catalog.hardware import host_table, load_host
+from kvplan.catalog.models import load_model, model_table
 from kvplan.deployments.as_words import AUTO_LENGTHS, Translated, translate, weights_of
 from kvplan.deployments.found import FoundDeployment
 from kvplan.deployments.resolve import DEFAULT_CONTEXT_TOKENS, resolve_on
@@ -18,22 +18,27 @@ from kvplan.errors import CannotJudge, InputError, KvplanError
 from kvplan.rules.context import Context, Judged, Problem
 from kvplan.rules.judging import judged_deployment
 from kvplan.rules.kv_types import missing_kernel
+from kvplan.rules.named import beside, settings_named_in
 from kvplan.rules.surroundings import contained, is_other_gpu, several
 
+_FORMS_WITH_PATHS = ("kvplan", "vllm-config")
 _SIXTEEN_BIT = {"bf16", "fp16", "fp32"}
 _LONGER = ("hf_overrides", "rope_scaling", "allow_long_max_model_len")
 
 
-def look_up(found: FoundDeployment, default_host: str | None, catalog: tuple[str, ...] = ()) -> Context:
-    """Everything about one found deployment."""
-    return _LookUp(found, default_host, catalog).context()
+def look_up(
+    found: FoundDeployment, default_host: str | None, catalog: tuple[str, ...] = (), folder: str = ""
+) -> Context:
+    """Everything about one found deployment. Paths that its file names begin in ``folder``."""
+    return _LookUp(found, default_host, catalog, folder).context()
 
 
 class _LookUp:
     """One look-up; ``problems`` grows, and ``stopped`` says that a verdict would be a guess."""
 
-    def __init__(self, found: FoundDeployment, default_host: str | None, catalog: tuple[str, ...]) -> None:
+    def __init__(self, found: FoundDeployment, default_host: str | None, catalog: tuple[str, ...], folder: str) -> None:
         self.found, self.default_host, self.catalog = found, default_host, catalog
+        self.folder = folder if found.form in _FORMS_WITH_PATHS else ""
         self.translated: Translated = translate(found)
         self.problems: list[Problem] = []
         self.stopped = False
@@ -75,7 +80,7 @@ class _LookUp:
                 self._stop("KV402", "unknown", "no model is named", remedy="name it in the file")
             return None
         try:
-            model = load_model(name, self.catalog)
+            model = load_model(beside(self.folder, name, model_table, self.catalog), self.catalog)
         except KvplanError as error:
             advice = error.help or "add it to a catalog file, and give that to --catalog"
             self._stop("KV402", "unknown", f"the model can't be looked up: {error.message}", "model", remedy=advice)
@@ -86,7 +91,8 @@ class _LookUp:
 
     def _host(self) -> Host | None:
         values = self.translated.values
-        name = str(values.get("host") or self.default_host or "")
+        named = str(values.get("host", ""))
+        name = beside(self.folder, named, host_table, self.catalog) if named else self.default_host or ""
         product = str(values.get("gpu_product", ""))
         if not name:
             asks = f"; the file asks for {product}" if product else ""
@@ -178,7 +184,7 @@ class _LookUp:
             return self._framed(build_frame(resolve_on(changed, model, host)), model, capped, by)
         except KvplanError as error:
             level = "unknown" if isinstance(error, CannotJudge) else "fail"
-            self._stop("KV406", level, error.message, remedy=error.help)
+            self._stop("KV406", level, error.message, *settings_named_in(error.message), remedy=error.help)
             return None
 
     def _framed(self, frame: Frame, model: Model, length: int | None, by: str) -> Judged | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -173,3 +174,42 @@ def test_every_output_at_once(folder: Path) -> None:
 def test_the_help(folder: Path) -> None:
     for word in ("--host", "--fail-on", "--exit-zero", "--baseline"):
         assert word in kvplan("check", "--help").out
+
+
+def test_a_model_that_is_a_number_is_still_what_the_schema_says(folder: Path) -> None:
+    (folder / "chat.toml").write_text(FITS.replace('"llama3-8b"', "5").replace('"h100-server"', "7"), encoding="utf-8")
+    done = kvplan("check", "chat.toml", "--format", "json")
+    jsonschema.validate(done.answer, kvplan("schema", "check").answer)
+    assert (done.answer["deployments"][0]["model"], done.answer["deployments"][0]["host"]) == ("5", "7")
+
+
+def test_a_name_can_not_format_the_summary(folder: Path) -> None:
+    name = 'name = "\\u001b[31m<img src=x> `a` | b [c](d)"\n'
+    (folder / "chat.toml").write_text(FITS.replace("[settings]", name + "[settings]", 1), encoding="utf-8")
+    (folder / "a`b|c.sh").write_text(TOO_LONG, encoding="utf-8")
+    for text in (kvplan("check", ".", "--format", format).out for format in ("markdown", "table")):
+        assert "\x1b" not in text
+    done = kvplan("check", ".", "--host", "rtx4090", "--format", "markdown").out
+    assert "\N{REPLACEMENT CHARACTER}\\[31m\\<img src=x> \\`a\\` \\| b \\[c\\](d)" in done
+    assert "| a\\`b\\|c.sh:3 |" in done
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_baseline_that_never_ends(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    done = kvplan("check", "chat.toml", "--baseline", "pipe")
+    assert (done.code, "not a regular file" in done.err) == (2, True)
+
+
+def test_a_baseline_that_is_too_large(folder: Path) -> None:
+    with open(folder / "large.json", "wb") as file:
+        file.truncate(16 * 2**20 + 1)
+    done = kvplan("check", "chat.toml", "--baseline", "large.json")
+    assert (done.code, "16 MiB" in done.err) == (2, True)
+
+
+def test_a_catalog_key_that_would_take_minutes(folder: Path) -> None:
+    (folder / "own.toml").write_text("[models.x]\na" + ".a" * 40_000 + " = 1\n", encoding="utf-8")
+    done = kvplan("check", "chat.toml", "--catalog", "own.toml", "--host", "rtx4090")
+    assert "own.toml" in done.err + done.out
+    assert "more than 100 dots" in done.err + done.out

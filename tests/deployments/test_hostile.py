@@ -11,7 +11,7 @@ from kvplan.results.check import check
 
 SCHEMA = 'schema = "kvplan.deployment/1"\n'
 FILES = {
-    "deep.toml": SCHEMA + "a = " + "[" * 100_000,
+    "deep.toml": SCHEMA + "a = " + "[" * 90_000,
     "deep.yaml": "apiVersion: v1\nkind: Pod\n# vllm\ncontainers: " + "[" * 100_000,
     "quotes.sh": "#!/bin/bash\n" + 'A="\n' * 20_000 + 'vllm serve x --max-model-len "',
     "defaults.sh": "#!/bin/bash\nvllm serve " + "${A:-" * 5000 + "\n",

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rules.kit import checked, found, only, serve, toml
+from tests.rules.kit import checked, found, only, pod, serve, toml
 
 
 @pytest.mark.parametrize(("line", "advice"), [
@@ -53,3 +53,23 @@ def test_numbers_that_json_has_not_are_still_json(tmp_path: Path) -> None:
     from kvplan.render.json_text import render
 
     assert '"nan"' in render(checked(tmp_path, toml("[settings]\ngpu_memory_utilization = nan"), "a.toml"))
+
+
+@pytest.mark.parametrize(("body", "line"), [
+    ("[settings]\ngpu_memory_utilization = 1.5", 8), ("[workload]\n\nusers = 0", 9), ("[objectives]\nitl_ms = -1", 8),
+    ("[neighbours]\ncpu_cores = -1", 8), ("[host_overrides]\ndram_gib = -4", 8), ("[settings]\nmax_num_seqs = 0", 8),
+])  # fmt: skip
+def test_a_value_out_of_range_is_named_by_its_line(tmp_path: Path, body: str, line: int) -> None:
+    item = only(tmp_path, toml(body), "KV406", "a.toml")
+    assert (item.level, item.where.rsplit(":", 1)[1]) == ("fail", str(line))
+
+
+@pytest.mark.parametrize(("written", "level"), [
+    ("1.5", "fail"), ("nan", "fail"), ("-1", "fail"), ("\u00b2", "fail"), ("9" * 5000, "fail"),
+    ("'{{ .gpus }}'", "unknown"), ("{{ .gpus }}", "unknown"), ("$(GPUS)", "unknown"),
+])  # fmt: skip
+def test_gpus_that_are_no_whole_number(tmp_path: Path, written: str, level: str) -> None:
+    text = pod("--model=llama3-8b", f"nvidia.com/gpu: {written}")
+    item = only(tmp_path, text, "KV406", "pod.yaml", "h100-server")
+    assert (item.level, item.where.rsplit(":", 1)[1]) == (level, "12")
+    assert found(tmp_path, pod("--model=llama3-8b"), "KV406", "pod.yaml", "h100-server") == []

@@ -10,17 +10,19 @@ import re
 from collections.abc import Iterator
 
 from kvplan.deployments.container import settings_of_connector, settings_of_environment
-from kvplan.deployments.found import FoundDeployment, Setting, Unresolved
+from kvplan.deployments.found import Complaint, FoundDeployment, Setting, Unresolved
 from kvplan.deployments.images import is_vllm_image, vllm_version
 from kvplan.deployments.interface import Source, Unreadable
-from kvplan.deployments.pod_commands import PodCommand, command_of, environment_of
+from kvplan.deployments.pod_commands import PodCommand, command_of, environment_of, unread_items
 from kvplan.deployments.yaml_tree import Node, documents, maps_with
+from kvplan.units import shorten
 
 _GPU = ("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe")
 _PRODUCT = ("nvidia.com/gpu.product", "cloud.google.com/gke-accelerator", "amd.com/gpu.product-name",
             "k8s.amazonaws.com/accelerator", "gpu.nvidia.com/class")  # fmt: skip
 _MANIFEST = re.compile(r"^[ \t-]*\"?apiVersion\"?[ \t]*:", re.MULTILINE)
-MOST_CONTAINERS = 200
+MOST_CONTAINERS = 2000
+_WHOLE = re.compile(r"[0-9]{1,9}")
 
 
 class Kubernetes:
@@ -37,11 +39,12 @@ class Kubernetes:
     def read(self, source: Source) -> tuple[list[FoundDeployment], list[Unreadable]]:
         roots, fault = documents(source.text)
         found = [item for root in roots for item in _deployments(root, roots, source)]
-        if fault is None:
-            return _named(found[:MOST_CONTAINERS]), []
-        templated = "{{" in source.text
-        advice = "render it first: helm template CHART | kvplan check -" if templated else None
-        return _named(found[:MOST_CONTAINERS]), [Unreadable(source.at(fault.line), fault.message, advice)]
+        message = f"not read further: more than {MOST_CONTAINERS:,} containers that run vLLM"
+        unread = [Unreadable(item.place, message, "split the file", "fail") for item in found[MOST_CONTAINERS:][:1]]
+        if fault is not None:
+            advice = "render it first: helm template CHART | kvplan check -" if "{{" in source.text else None
+            unread.append(Unreadable(source.at(fault.line), fault.message, advice))
+        return _named(found[:MOST_CONTAINERS]), unread
 
 
 def _deployments(root: Node, roots: list[Node], source: Source) -> Iterator[FoundDeployment]:
@@ -74,6 +77,7 @@ def _deployment(item: Node, pod: Node, container: Node, roots: list[Node], sourc
     settings |= {setting.name: setting for setting in settings_of_environment(command.environment)}
     settings |= command.arguments.settings
     unresolved = [*command.arguments.unresolved, *_shared_gpu(container, source)]
+    complaints = [*command.arguments.complaints, *unread_items(container, source), *_odd_counts(container, source)]
     if "kv_transfer_config" in settings:
         offloaded, unknown = settings_of_connector(settings["kv_transfer_config"])
         settings = {one.name: one for one in offloaded} | settings
@@ -87,7 +91,7 @@ def _deployment(item: Node, pod: Node, container: Node, roots: list[Node], sourc
         place=source.at(_first_line(container, command)),
         settings=settings,
         unresolved=tuple(unresolved),
-        complaints=tuple(command.arguments.complaints),
+        complaints=tuple(complaints),
         notes={"image": image} if image else {},
     )
 
@@ -102,13 +106,24 @@ def _limits(container: Node, source: Source) -> dict[str, Setting]:
     settings: dict[str, Setting] = {}
     for listed in (requests, limits):
         for name, node in listed.entries.items() if listed is not None else ():
-            if name in _GPU and node.text.isdigit():
+            if name in _GPU and _WHOLE.fullmatch(node.text):
                 settings["gpus"] = Setting("gpus", int(node.text), source.at(node.line))
     for name, key in (("cpu_limit", "cpu"), ("memory_limit", "memory")):
         limit = limits.get(key) if limits is not None else None
         if limit is not None and limit.kind == "scalar" and limit.text:
             settings[name] = Setting(name, limit.text, source.at(limit.line))
     return settings
+
+
+def _odd_counts(container: Node, source: Source) -> Iterator[Complaint]:
+    """GPUs that are no whole number: Kubernetes refuses them, and a placeholder is filled in by something else."""
+    for part in ("requests", "limits"):
+        listed = container.get("resources", part)
+        for name, node in listed.entries.items() if listed is not None else ():
+            if name in _GPU and not _WHOLE.fullmatch(node.text):
+                level = "unknown" if not node.text or re.search(r"\$[({]|\{\{", node.text) else "fail"
+                message = f"{name} must be a whole number (it is {shorten(node.text)!r})"
+                yield Complaint(message, source.at(node.line), level=level, stops=True)
 
 
 def _shared_gpu(container: Node, source: Source) -> Iterator[Unresolved]:
@@ -134,7 +149,7 @@ def _node(item: Node, pod: Node, source: Source) -> dict[str, Setting]:
                 only = values.items[0]
                 settings["gpu_product"] = Setting("gpu_product", only.text, source.at(only.line))
     pods = item.get("spec", "leaderWorkerTemplate", "size")
-    if pods is not None and pods.text.isdigit() and int(pods.text) > 1:
+    if pods is not None and _WHOLE.fullmatch(pods.text) and int(pods.text) > 1:
         settings["nodes"] = Setting("nodes", int(pods.text), source.at(pods.line))
     return settings
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 import re
 import sys
 
+from kvplan.catalog.toml_text import too_long
 from kvplan.deployments.found import Complaint, FoundDeployment, Place, Setting
 from kvplan.deployments.interface import Source, Unreadable
 from kvplan.deployments.toml_lines import key_lines
@@ -66,6 +67,9 @@ class KvplanToml:
         return source.suffix in (".toml", "") and _SCHEMA_LINE.search(source.text) is not None
 
     def read(self, source: Source) -> tuple[list[FoundDeployment], list[Unreadable]]:
+        refused = too_long(source.text)
+        if refused is not None:
+            return [], [Unreadable(source.at(refused[0]), refused[1])]
         try:
             tables = tomllib.loads(source.text)
         except tomllib.TOMLDecodeError as error:

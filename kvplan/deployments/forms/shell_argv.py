@@ -13,7 +13,7 @@ from kvplan.deployments.container import (
 from kvplan.deployments.found import FoundDeployment, Setting
 from kvplan.deployments.images import vllm_version
 from kvplan.deployments.interface import Source, Unreadable
-from kvplan.deployments.shell_commands import ENGINE_WORD, Command, commands_in
+from kvplan.deployments.shell_commands import ENGINE_WORD, MOST_COMMANDS, Command, commands_in
 from kvplan.units import MIB
 
 _INSTALLED = re.compile(r"^[^#\n]*\bpip3?[ \t]+install\b[^#\n]*?[\s\"']vllm==(\d+\.\d+(?:\.\w+)*)", re.MULTILINE)
@@ -40,9 +40,15 @@ class ShellArgv:
         version = _INSTALLED.search(source.text)
         found = [
             _deployment(command, source, number if len(commands) > 1 else 0, version[1] if version else None)
-            for number, command in enumerate(commands, start=1)
+            for number, command in enumerate(commands[:MOST_COMMANDS], start=1)
         ]
-        return found, []
+        return found, _unread(commands)
+
+
+def _unread(commands: list[Command]) -> list[Unreadable]:
+    """What stands behind the last command that is judged."""
+    message = f"not read further: more than {MOST_COMMANDS:,} vLLM commands"
+    return [Unreadable(one.place, message, "split the file", "fail") for one in commands[MOST_COMMANDS:][:1]]
 
 
 def _deployment(command: Command, source: Source, number: int, installed: str | None) -> FoundDeployment:
