@@ -119,6 +119,23 @@ def cached(function: Callable[..., Any]) -> Callable[..., Any]:
         settings.CACHE_DIR = before
 
 
+def call_cached(function: Callable[..., Any], *arguments: Any) -> None:
+    """Call a loop that ``cached`` made. Where its kept code is damaged, everything kept is discarded and compiled anew.
+
+    Damaged pickles raise nearly every kind of error, all of them before the loop has run.
+    """
+    loaded = len(function.signatures)  # type: ignore[attr-defined]
+    try:
+        function(*arguments)
+    except Exception:
+        kept = [path for ending in ("*.nbi", "*.nbc") for path in cache_folder().rglob(ending)]
+        if not kept or len(function.signatures) > loaded:  # type: ignore[attr-defined]
+            raise
+        for path in kept:
+            path.unlink(missing_ok=True)
+        function(*arguments)
+
+
 def compile_function(function: Callable[..., Any]) -> Callable[..., Any]:
     """A core function as compiled code, for tests that compare both speeds."""
     return cast("Callable[..., Any]", numba.njit(function))
@@ -161,5 +178,5 @@ def judge_grid(
     """One strategy, given by its optimistic, best and pessimistic plan, at every context with every number of users."""
     shape = (contexts.shape[0], users.shape[0])
     judged = GridJudgement(np.empty(shape, np.int64), np.empty(shape), np.empty((*shape, len(Loads._fields))))
-    judge_points(as_floats(ends), float(margin_fraction), contexts, users, *judged)
+    call_cached(judge_points, as_floats(ends), float(margin_fraction), contexts, users, *judged)
     return judged

@@ -33,7 +33,7 @@ def build_app(commands: tuple[str, ...] = COMMANDS) -> typer.Typer:
         no_args_is_help=True,
         add_completion=True,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings={"help_option_names": ["-h", "--help"], "token_normalize_func": _with_dashes},
     )
     app.callback()(_global_options)
     for name in commands:
@@ -41,12 +41,23 @@ def build_app(commands: tuple[str, ...] = COMMANDS) -> typer.Typer:
     return app
 
 
-def _global_options(
-    version: bool = typer.Option(False, "--version", help="Print the version and exit.", is_eager=True),
-) -> None:
-    if version:
+def _with_dashes(option: str) -> str:
+    """vLLM takes ``--max_model_len`` for ``--max-model-len``, and people paste it."""
+    return option.replace("_", "-")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
         typer.echo(f"kvplan {__version__}")
         raise typer.Exit
+
+
+def _global_options(
+    version: bool = typer.Option(
+        False, "--version", help="Print the version and exit.", is_eager=True, callback=_print_version
+    ),
+) -> None:
+    """Taken before any command; the callback ends the process, so that no command is missed."""
 
 
 def _only(arguments: list[str]) -> tuple[str, ...]:

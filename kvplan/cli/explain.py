@@ -25,6 +25,7 @@ Name = Annotated[
                    autocompletion=complete_topic, show_default=False),
 ]  # fmt: skip
 List = Annotated[bool, typer.Option("--list", help="List what can be explained.")]
+Format = Annotated[str | None, typer.Option("--format", "-f", help="table or json; csv too with --list.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -36,7 +37,7 @@ def explain_command(
     name: Name = None,
     list_: List = False,
     catalog: o.Catalogs = None,
-    format: o.Format = None,
+    format: Format = None,
     output: o.Output = None,
 ) -> None:
     """A strategy, rule, figure, model or host: its formula, inputs and sources."""

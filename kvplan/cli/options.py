@@ -52,8 +52,8 @@ HostNames = Annotated[
     typer.Option("--host", "-H", help="Catalog name, alias, or a TOML file with one host; repeat to compare hosts.",
                  autocompletion=complete_host, show_default=False),
 ]  # fmt: skip
-HostName = Annotated[
-    str,
+OneHost = Annotated[
+    list[str],  # so that a second one is seen and refused, rather than taken for the first
     typer.Option("--host", "-H", help="Catalog name, alias, or a TOML file with one host.",
                  autocompletion=complete_host, show_default=False),
 ]  # fmt: skip

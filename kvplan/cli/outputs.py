@@ -43,9 +43,19 @@ def print_text(text: str) -> None:
     except OSError as error:  # a full disk
         forget_stdout()
         raise InputError(f"cannot write the result: {error.strerror}") from None
-    except UnicodeEncodeError:
-        encoding = sys.stdout.encoding
-        sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+
+
+def prepare_streams() -> None:
+    """Let no stream fail for its form: what it can't encode becomes ``?``, and a closed one reads and writes nothing.
+
+    Opened in the order of their numbers, so that no file of a command gets the number of a closed one.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # open for as long as the process
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
 
 
 def forget_stdout() -> None:

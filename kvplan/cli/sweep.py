@@ -9,11 +9,12 @@ import typer
 from kvplan.cli import options as o
 from kvplan.cli.outputs import write
 from kvplan.cli.quick import QuickCommand
+from kvplan.errors import InputError
 from kvplan.render import sweep_formats
 from kvplan.results.sweep import sweep
 
 _WORK = "Workload"
-_RANGE = "doubles from A to B with A:B, N points with A:B:N, or a list 4k,32k,128k"
+_RANGE = "FROM:TO doubles, FROM:TO:COUNT takes so many points, or a list 4k,32k,128k"
 Contexts = Annotated[
     str | None,
     typer.Option("--context", "-c", help=f"Tokens of a sequence: {_RANGE} (default 4k to the model's limit).",
@@ -34,7 +35,7 @@ def register(app: typer.Typer) -> None:
 
 def sweep_command(
     model: o.ModelName,
-    host: o.HostName,
+    host: o.OneHost,
     catalog: o.Catalogs = None,
     strategy: o.Strategies = None,
     format: Format = None,
@@ -80,7 +81,10 @@ def sweep_command(
     other_dram_gib: o.OtherDram = 0.0,
 ) -> None:
     """Which KV strategy wins at every context and number of users: a map, or all figures as CSV or JSON."""
-    words = o.words_of(dict(locals()), context=None, users=1)
+    given = dict(locals())
+    if len(host) > 1:
+        raise InputError("--host is given more than once; a sweep is of one host", help="kvplan fit compares hosts")
+    words = o.words_of(given, host=host[0], context=None, users=1)
     answer = sweep(words, context, users, notify=lambda text: typer.echo(text, err=True))
     write(answer, sweep_formats, format, output)
     raise typer.Exit(answer.exit_code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple, Protocol
 
 from kvplan.domain.deployment import Deployment, EngineSettings
@@ -94,12 +95,22 @@ def kernels_for(engine: Engine, gpu: Gpu, model: Model) -> dict[str, KvKernel]:
 
 
 def served_model(deployment: Deployment) -> str:
-    """The model as the command names it: its hub id, or a checkpoint of the weight type that the user must have."""
-    name = deployment.model.hub_id or deployment.model.name
-    scheme = deployment.settings.weights
-    if scheme is None or scheme == deployment.model.dtype or scheme == "fp8":
+    """The model as the command names it: its hub id or folder, or a checkpoint that the user must have.
+
+    A config under another name than config.json says nothing about where its weights are.
+    """
+    model, scheme = deployment.model, deployment.settings.weights
+    name = model.hub_id or model.name
+    short_name = name.rsplit("/", 1)[-1]
+    if scheme is not None and scheme not in (model.dtype, "fp8"):
+        return quoted(f"PATH/TO/{short_name}-{scheme}")
+    if model.hub_id or model.catalog_name:
         return quoted(name)
-    return quoted(f"PATH/TO/{name.rsplit('/', 1)[-1]}-{scheme}")
+    folder, file = os.path.split(model.source)
+    if file != "config.json":
+        return quoted(f"PATH/TO/{short_name}")
+    folder = folder or "."
+    return quoted(f"./{folder}" if folder.startswith("-") else folder)
 
 
 def quoted(word: str) -> str:

@@ -6,7 +6,10 @@ import csv
 import inspect
 import io
 import json
+import os
 import re
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -191,3 +194,46 @@ def test_slips_are_one_line_and_exit_2(arguments: tuple[str, ...], message: str)
     done = kvplan("sweep", *ARGUMENTS["desktop"], *arguments)
     assert (done.code, done.out) == (2, "")
     assert done.err.splitlines()[0] == message
+
+
+def test_a_second_host_is_refused() -> None:
+    done = kvplan("sweep", *ARGUMENTS["desktop"], "--host", "h100-server")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == (
+        "error: --host is given more than once; a sweep is of one host\nhelp: kvplan fit compares hosts\n"
+    )
+
+
+def test_the_help_shows_the_forms_of_a_range() -> None:
+    text = kvplan("sweep", "--help").out
+    assert "FROM:TO:COUNT" in text
+    assert "🅱" not in text
+
+
+def test_damaged_compiled_code_is_discarded(tmp_path: Path) -> None:
+    line = ("sweep", *ARGUMENTS["desktop"], "--context", "8k", "--users", "4", "--format", "csv")
+
+    def run() -> tuple[int, str]:
+        environment = {**os.environ, "KVPLAN_CACHE_DIR": str(tmp_path)}
+        command = [sys.executable, "-m", "kvplan", *line]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+        return done.returncode, done.stdout
+
+    expected = run()
+    assert expected[0] == 0
+    for ending, damage in (("nbi", b""), ("nbc", b"\x80\x04garbage"), ("nbi", b"\x80\x04garbage")):
+        (file,) = tmp_path.rglob(f"*.{ending}")
+        file.write_bytes(damage)
+        assert run() == expected
+        assert next(tmp_path.rglob(f"*.{ending}")).read_bytes() != damage, "it is compiled and kept anew"
+
+
+def test_an_end_of_file_is_no_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*arguments: object, **words: object) -> None:
+        raise EOFError("ran out of input")
+
+    monkeypatch.delenv("KVPLAN_DEBUG", raising=False)
+    monkeypatch.setattr("kvplan.cli.sweep.sweep", broken)
+    done = kvplan("sweep", *ARGUMENTS["desktop"])
+    assert done.code == 70
+    assert "error: EOFError: ran out of input\n" in done.err
