@@ -68,10 +68,11 @@ def report(code: str, message: str, where: str | None, help: str | None, as_json
         except OSError:
             forget_stdout()
     line = f"{where}: {message}" if where else message
-    with suppress(OSError):
-        print(f"error: {line}", file=sys.stderr)
-        if help:
-            print(f"help: {help}", file=sys.stderr)
+    try:
+        print(f"error: {line}" + (f"\nhelp: {help}" if help else ""), file=sys.stderr, flush=True)
+    except OSError:  # what could not be written must not be tried again when the interpreter ends
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
     return exit_code
 
 
