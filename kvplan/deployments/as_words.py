@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from kvplan.deployments.found import Complaint, FoundDeployment, Setting, Value
-from kvplan.deployments.words import Words
+from kvplan.deployments.words import AUTO_LENGTHS, Words
 from kvplan.errors import InputError
 from kvplan.units import parse_tokens, parse_vllm_tokens, shorten
 
@@ -25,8 +25,6 @@ _QUANTIZATIONS = {
     "fbgemm_fp8": "fp8", "int8": "int8",
 }  # fmt: skip
 """vLLM's ``--quantization`` -> the weight scheme that it leads to from a 16-bit checkpoint."""
-AUTO_LENGTHS = {"-1", "auto"}
-"""``--max-model-len``: the largest that fits."""
 
 
 @dataclass(frozen=True, slots=True)

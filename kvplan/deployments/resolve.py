@@ -6,10 +6,9 @@ import math
 
 from kvplan.catalog.hardware import load_host
 from kvplan.catalog.models import load_model
-from kvplan.deployments.as_words import AUTO_LENGTHS
 from kvplan.deployments.layout import natural_layout
 from kvplan.deployments.overrides import overridden
-from kvplan.deployments.words import Words
+from kvplan.deployments.words import AUTO_LENGTHS, Words
 from kvplan.domain.deployment import Deployment, EngineSettings, Layout
 from kvplan.domain.host import Host
 from kvplan.domain.model import Model

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+AUTO_LENGTHS = {"-1", "auto"}
+"""``--max-model-len``: the largest that fits."""
+
 
 class Words(NamedTuple):
     """Everything that ``fit``, ``kv``, ``sweep`` and ``check`` may be told."""

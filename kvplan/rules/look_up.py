@@ -6,10 +6,10 @@ from kvplan.assess import build_frame, with_compute_device
 from kvplan.assess.judge import Frame
 from kvplan.catalog.hardware import host_table, load_host
 from kvplan.catalog.models import load_model, model_table
-from kvplan.deployments.as_words import AUTO_LENGTHS, Translated, translate, weights_of
+from kvplan.deployments.as_words import Translated, translate, weights_of
 from kvplan.deployments.found import FoundDeployment
 from kvplan.deployments.resolve import DEFAULT_CONTEXT_TOKENS, resolve_on
-from kvplan.deployments.words import Words
+from kvplan.deployments.words import AUTO_LENGTHS, Words
 from kvplan.domain.host import Host
 from kvplan.domain.model import Model
 from kvplan.engines import find_engine, natural_engine
