@@ -17,6 +17,7 @@ from kvplan.domain.assessment import Assessment, GpuMemory
 from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Gpu, Host
 from kvplan.domain.interval import Interval
+from kvplan.domain.kv_format import NATIVE_16_BIT
 from kvplan.engines import find_engine
 from kvplan.engines.interface import KvKernel, kernels_for
 from kvplan.errors import CannotJudge, InputError
@@ -116,7 +117,7 @@ def gpu_memory(frame: Frame) -> GpuMemory:
     budget = policy.budget.bytes
     pool = Interval(*(max(value, 0.0) for value in (
         budget.low - taken.high, budget.best - taken.best, budget.high - taken.low)))  # fmt: skip
-    kv_format = frame.resident_kernel.format if frame.resident_kernel else numbers.native_format(deployment)
+    kv_format = frame.resident_kernel.format if frame.resident_kernel else NATIVE_16_BIT
     token_bytes = growing_bytes_per_token(numbers.kv_growths(deployment.model, kv_format, deployment.layout, policy))
     assert deployment.host.gpu is not None
     return GpuMemory(

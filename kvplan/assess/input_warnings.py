@@ -10,7 +10,7 @@ _SETTINGS = ("gpu_memory_utilization", "mem_fraction_static", "max_num_batched_t
 
 def input_warnings(deployment: Deployment) -> tuple[str, ...]:
     """One sentence each."""
-    return (*_unknown_inputs(deployment), *_unused_settings(deployment), *_limits_of_the_model(deployment))
+    return (*_unknown_inputs(deployment), *_unused_settings(deployment), *_unmodelled_settings(deployment))
 
 
 def _unknown_inputs(deployment: Deployment) -> list[str]:
@@ -37,7 +37,7 @@ def _unused_settings(deployment: Deployment) -> list[str]:
     return found
 
 
-def _limits_of_the_model(deployment: Deployment) -> list[str]:
+def _unmodelled_settings(deployment: Deployment) -> list[str]:
     if deployment.layout.ep > 1:
         return ["--ep: experts divide over all GPUs, evenly used; their all-to-all traffic is not modelled"]
     return []

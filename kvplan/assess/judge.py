@@ -18,7 +18,7 @@ from kvplan.domain.assessment import OUTCOMES, RESOURCES, AccuracyLoss, Strategy
 from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Host
 from kvplan.domain.interval import Interval
-from kvplan.domain.kv_format import KvFormat
+from kvplan.domain.kv_format import NATIVE_16_BIT, KvFormat
 from kvplan.engines import find_engine
 from kvplan.engines.interface import KvKernel
 from kvplan.strategies import all_strategies
@@ -56,7 +56,7 @@ def plan_end(frame: Frame, strategy: Strategy, end: int) -> Plan:
     """The strategy's plan at one end: 0 optimistic, 1 best, 2 pessimistic."""
     deployment, policy = frame.deployment, frame.situation.policy
     kernel = kernel_of(frame, strategy)
-    kv_format: KvFormat = kernel.format if kernel else numbers.native_format(deployment)
+    kv_format: KvFormat = kernel.format if kernel else NATIVE_16_BIT
     gpu = deployment.host.gpu
     assert gpu is not None  # assess gives every host a compute device
     charges = strategy.charges(frame.situation)[end]

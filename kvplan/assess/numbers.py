@@ -8,7 +8,7 @@ from kvplan.core.shapes import GpuRates, HostRates, KvGrowth, KvGrowths, Limits,
 from kvplan.domain.deployment import Deployment, Layout
 from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
-from kvplan.domain.kv_format import NATIVE_16_BIT, KvFormat
+from kvplan.domain.kv_format import KvFormat
 from kvplan.domain.model import KvLayers, Model
 from kvplan.engines.interface import MemoryPolicy
 from kvplan.errors import CannotJudge
@@ -63,10 +63,8 @@ def weight_bytes(deployment: Deployment) -> Interval:
     Elements x bits, over tensor and pipeline parallel GPUs. Engines hold a little more than the file: padding, rope
     tables, absorbed copies (16-bit: 0.5 % median; quantized: up to 4 %). A tower of unknown extent is up to 2 GB.
     """
-    scheme, layout = deployment.weight_scheme, deployment.layout
-    dense, experts = scheme.bytes_of(deployment.model.weights)
-    best = dense / (layout.tp * layout.pp) + experts / layout.expert_gpus
-    high = best * (1.01 if scheme.linear_bits >= 16 else 1.03)
+    best = deployment.gpu_weight_bytes
+    high = best * (1.01 if deployment.weight_scheme.linear_bits >= 16 else 1.03)
     if deployment.model.tower_elements_unknown:
         high += 2e9
     return Interval(best * 0.995, best, high)
@@ -78,7 +76,7 @@ def model_work(deployment: Deployment, stored: float) -> ModelWork:
     scheme = deployment.weight_scheme
     gpus = layout.tp * layout.pp
     dense, experts = scheme.bytes_of(model.weights)
-    scale = stored / (dense / gpus + experts / layout.expert_gpus)
+    scale = stored / deployment.gpu_weight_bytes
     unread = model.weights.towers * scheme.kept_bits / 8 + model.weights.mtp * scheme.linear_bits / 8
     if model.weights.lm_head:
         unread += model.weights.embedding * scheme.kept_bits / 8
@@ -197,8 +195,3 @@ def traffic(deployment: Deployment) -> Traffic:
         reload_fixed_s=constants.RELOAD_FIXED_S,
         reuse_pool_bytes=deployment.settings.kv_offloading_bytes or 0.0,
     )
-
-
-def native_format(deployment: Deployment) -> KvFormat:
-    """What the engine stores when no KV type is asked for: 16 bits, also for checkpoints with quantized weights."""
-    return NATIVE_16_BIT

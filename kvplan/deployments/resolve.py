@@ -59,11 +59,6 @@ def resolve_on(words: Words, model: Model, host: Host) -> Deployment:
     )
 
 
-def with_users(words: Words, users: int) -> Words:
-    """The same words for another number of users."""
-    return words._replace(users=users)
-
-
 def _one_version(engine: str | None) -> str | None:
     if engine is not None and engine.count("@") > 1:
         raise InputError(f"--engine {shorten(engine)!r} has more than one @", help="NAME@VERSION, e.g. vllm@0.21")

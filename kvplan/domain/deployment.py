@@ -73,6 +73,12 @@ class Deployment(NamedTuple):
         return SCHEMES[self.settings.weights or self.model.dtype]
 
     @property
+    def gpu_weight_bytes(self) -> float:
+        """Weights on one GPU: the dense part over the replica's GPUs, the experts over all that share them."""
+        dense, experts = self.weight_scheme.bytes_of(self.model.weights)
+        return dense / (self.layout.tp * self.layout.pp) + experts / self.layout.expert_gpus
+
+    @property
     def stored_weight_bytes(self) -> float:
         """All weights of one replica, as the scheme stores them."""
         return sum(self.weight_scheme.bytes_of(self.model.weights))

@@ -16,7 +16,7 @@ from kvplan.deployments.resolve import resolve_on
 from kvplan.deployments.words import Words
 from kvplan.domain.deployment import Deployment, Layout
 from kvplan.domain.host import Host
-from kvplan.domain.kv_format import KvFormat
+from kvplan.domain.kv_format import NATIVE_16_BIT, KvFormat
 from kvplan.domain.model import KvLayers, Model
 from kvplan.engines import find_engine
 from kvplan.errors import CannotJudge, InputError
@@ -190,7 +190,7 @@ def _format(frame: Frame) -> KvFormat:
     """What --kv-cache-dtype names, else the 16 bits of the checkpoint under their own name."""
     if frame.resident_kernel is not None:
         return frame.resident_kernel.format
-    native = numbers.native_format(frame.deployment)
+    native = NATIVE_16_BIT
     return native._replace(name="fp16") if frame.deployment.model.dtype == "fp16" else native
 
 

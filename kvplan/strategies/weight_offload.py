@@ -49,8 +49,7 @@ class WeightOffload(PlainStrategy):
             return (f"--cpu-offload-gb {math.ceil(placed.weights_spilled_bytes / GB)}",)
         if deployment.engine.name == "llama.cpp":
             layers = deployment.model.layers
-            stored = deployment.stored_weight_bytes / (deployment.layout.tp * deployment.layout.pp)
-            kept = math.floor(layers * max(0.0, 1.0 - placed.weights_spilled_bytes / stored))
+            kept = math.floor(layers * max(0.0, 1.0 - placed.weights_spilled_bytes / deployment.gpu_weight_bytes))
             return (f"-ngl {kept}",)
         return None
 
