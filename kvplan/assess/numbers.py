@@ -9,22 +9,25 @@ from kvplan.domain.deployment import Deployment, Layout
 from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import KvFormat
-from kvplan.domain.model import KvLayers, Model
+from kvplan.domain.model import UNKNOWN_TOWER_ELEMENTS, KvLayers, Model
 from kvplan.engines.interface import MemoryPolicy
 from kvplan.errors import CannotJudge
 
-_PAD = KvGrowth(0.0, 0.0, 0.0, 0.0, 1.0, 0.0)
+_PAD = KvGrowth(0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 
 
 def kv_growths(model: Model, kv_format: KvFormat, layout: Layout, policy: MemoryPolicy) -> KvGrowths:
     """How the KV of one sequence grows on the fullest GPU. Layers with the same window are one record."""
-    by_window: dict[int, float] = {}
+    by_kind: dict[tuple[int, int], float] = {}
     for layers in model.kv:
         one = layer_bytes_per_token(layers, kv_format, layout, policy)
-        window = layers.window_tokens or 0
+        if not one:
+            continue
+        window = kept_window(layers, policy)
         if window and policy.window_growth_fraction:
             window, one = 0, one * policy.window_growth_fraction
-        by_window[window] = by_window.get(window, 0.0) + one
+        kind = (window, 0 if window else layers.read_tokens or 0)
+        by_kind[kind] = by_kind.get(kind, 0.0) + one
     found = [
         KvGrowth(
             bytes_per_token,
@@ -33,55 +36,84 @@ def kv_growths(model: Model, kv_format: KvFormat, layout: Layout, policy: Memory
             float(policy.window_in_flight_tokens) if window else 0.0,
             float(policy.block_tokens),
             0.0,
+            float(read_tokens),
         )
-        for window, bytes_per_token in sorted(by_window.items())
+        for (window, read_tokens), bytes_per_token in sorted(by_kind.items())
     ]
     if len(found) > 4:
         raise CannotJudge(f"{model.name} has {len(found)} different attention windows; kvplan handles four")
     first, second, third, fourth = (*found, *[_PAD] * 4)[:4]
-    return first, second, third, fourth
+    fixed = sum(layer_bytes_per_sequence(layers, kv_format, layout, policy) for layers in model.kv)
+    return first._replace(bytes_per_sequence=fixed), second, third, fourth
+
+
+def kept_window(layers: KvLayers, policy: MemoryPolicy) -> int:
+    """Tokens that these layers keep at most under this engine; 0: all."""
+    return 0 if layers.kind == "chunked" and not policy.frees_chunks else layers.window_tokens or 0
 
 
 def layer_bytes_per_token(layers: KvLayers, kv_format: KvFormat, layout: Layout, policy: MemoryPolicy) -> float:
-    """Bytes that one more token takes in these layers on one GPU.
+    """Bytes that one more token takes in these layers on one GPU, while it is inside their window.
 
     KV heads are split over the tensor-parallel ranks; with more ranks than heads an engine copies them, so that the
     count on a GPU never falls below one. A latent (MLA) is whole on every rank. Decode context parallelism spreads
     tokens, pipeline stages spread layers.
     """
-    share = 1.0 / layout.tp
-    if policy.copies_kv_heads:
-        share = 1.0 if layers.replicated else max(1, layers.kv_heads // layout.tp) / layers.kv_heads
-    stage_layers = -(-layers.layers // layout.pp)
+    if layers.state is not None or layers.sequence_tokens is not None:
+        return 0.0
+    return _entry_bytes(layers, kv_format, layout, policy) / (layout.dcp if layers.window_tokens is None else 1)
+
+
+def layer_bytes_per_sequence(layers: KvLayers, kv_format: KvFormat, layout: Layout, policy: MemoryPolicy) -> float:
+    """Bytes that a sequence takes in these layers on one GPU whatever its length: recurrent states, KV of images."""
+    if layers.state is not None:
+        recurrent = 4.0 if layers.state.recurrent_float32 else policy.state_bytes.recurrent
+        one = layers.state.conv_elements * policy.state_bytes.conv + layers.state.recurrent_elements * recurrent
+        return one * _share(layers, layout, policy) * -(-layers.layers // layout.pp)
+    return _entry_bytes(layers, kv_format, layout, policy) * (layers.sequence_tokens or 0)
+
+
+def _entry_bytes(layers: KvLayers, kv_format: KvFormat, layout: Layout, policy: MemoryPolicy) -> float:
     one = kv_format.bytes_of(layers.elements_per_token, layers.vectors_per_token)
-    return one * share * stage_layers / (layout.dcp if layers.window_tokens is None else 1)
+    if layers.index_bytes:
+        one = float(layers.index_bytes)
+    stage_layers = -(-layers.layers // layout.pp)
+    return one * _share(layers, layout, policy) * stage_layers / layers.tokens_per_entry
+
+
+def _share(layers: KvLayers, layout: Layout, policy: MemoryPolicy) -> float:
+    """The part of these layers' KV that one tensor-parallel rank keeps."""
+    if not policy.copies_kv_heads or not layers.kv_heads:
+        return 1.0 / layout.tp
+    return 1.0 if layers.replicated else max(1, layers.kv_heads // layout.tp) / layers.kv_heads
 
 
 def weight_bytes(deployment: Deployment) -> Interval:
     """Weight bytes on one GPU.
 
     Elements x bits, over tensor and pipeline parallel GPUs. Engines hold a little more than the file: padding, rope
-    tables, absorbed copies (16-bit: 0.5 % median; quantized: up to 4 %). A tower of unknown extent is up to 2 GB.
+    tables, absorbed copies (16-bit: 0.5 % median; quantized: up to 4 %). A tower that the config does not describe
+    widens the interval.
     """
     best = deployment.gpu_weight_bytes
     high = best * (1.01 if deployment.weight_scheme.linear_bits >= 16 else 1.03)
     if deployment.model.tower_elements_unknown:
-        high += 2e9
+        kept_bits, gpus = deployment.weight_scheme.kept_bits, deployment.layout.tp * deployment.layout.pp
+        least, best_tower, most = UNKNOWN_TOWER_ELEMENTS.scaled(kept_bits / 8 / gpus)
+        return Interval(best * 0.995 + least, best + best_tower, high + most)
     return Interval(best * 0.995, best, high)
 
 
 def model_work(deployment: Deployment, stored: float) -> ModelWork:
     """The model's share on one GPU, when its weights take ``stored`` bytes there."""
     model, layout = deployment.model, deployment.layout
-    scheme = deployment.weight_scheme
     gpus = layout.tp * layout.pp
-    dense, experts = scheme.bytes_of(model.weights)
-    scale = stored / deployment.gpu_weight_bytes
-    unread = model.weights.towers * scheme.kept_bits / 8 + model.weights.mtp * scheme.linear_bits / 8
-    if model.weights.lm_head:
-        unread += model.weights.embedding * scheme.kept_bits / 8
-    growing = [layers for layers in model.kv if layers.window_tokens is None]
+    dense, experts, unread = deployment.weight_parts
+    scale = 1.0 if model.tower_elements_unknown else stored / deployment.gpu_weight_bytes
+    growing = [layers for layers in model.kv if layers.grows]
     decode, prefill = attention_flops_per_pair(model, growing)
+    index = sum(2.0 * item.index_heads * item.key_elements * item.layers / item.tokens_per_entry for item in growing)
+    sparse = [item.read_tokens for item in growing if item.latent and item.read_tokens]
     ring = 2.0 * (layout.tp - 1) / layout.tp
     return ModelWork(
         layers=float(model.layers),
@@ -93,6 +125,8 @@ def model_work(deployment: Deployment, stored: float) -> ModelWork:
         active_elements=model.active_elements / gpus,
         attention_flops_per_pair=decode / gpus,
         prefill_flops_per_pair=prefill / gpus,
+        index_flops_per_pair=index / gpus,
+        attended_tokens=float(max(sparse)) if sparse else 0.0,
         all_reduce_bytes_per_token=2.0 * model.layers * model.hidden_size * 2.0 * ring if layout.tp > 1 else 0.0,
         all_reduces=2.0 * model.layers if layout.tp > 1 else 0.0,
         stages=float(layout.pp),
@@ -106,9 +140,14 @@ def attention_flops_per_pair(model: Model, growing: list[KvLayers]) -> tuple[flo
 
     MLA decodes against its latent (key width + value width of the latent for every head) and prefills with heads.
     """
-    layers = sum(item.layers for item in growing)
+    attending = [item for item in growing if not item.index_heads and not item.index_bytes]
+    layers = sum(item.layers / item.tokens_per_entry for item in attending)
     prefill = 4.0 * model.attention_heads * model.head_elements * layers
-    latent = sum(4.0 * model.attention_heads * item.key_elements * item.layers for item in growing if item.replicated)
+    latent = sum(
+        4.0 * model.attention_heads * item.key_elements * item.layers / item.tokens_per_entry
+        for item in attending
+        if item.latent
+    )
     return latent or prefill, prefill
 
 

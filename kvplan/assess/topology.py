@@ -15,9 +15,9 @@ def contexts_divide(model: Model, layout: Layout) -> bool:
     """
     if layout.dcp == 1:
         return True
-    if layout.tp % layout.dcp or any(layers.window_tokens for layers in model.kv):
+    if layout.tp % layout.dcp or not all(layers.grows for layers in model.kv):
         return False
-    return all(layers.replicated or layout.dcp <= layout.tp // layers.kv_heads for layers in model.kv)
+    return all(layers.replicated or layout.dcp <= layout.tp // max(layers.kv_heads, 1) for layers in model.kv)
 
 
 def topology_excuse(model: Model, layout: Layout, gpus: int) -> Excuse | None:

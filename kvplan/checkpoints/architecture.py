@@ -27,6 +27,8 @@ class Architecture(NamedTuple):
     max_context_tokens: int | None
     experts: Experts | None = None
     mtp: Parts = Parts()
+    mtp_kv: tuple[KvLayers, ...] = ()
+    """KV of the MTP layers, which cache only while they speculate."""
     mtp_copies: int = 0
     """Elements of the embedding and head copies that are stored with the MTP heads."""
     towers: int = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kvplan.checkpoints import families, quantization
+from kvplan.checkpoints import families, quantization, towers
 from kvplan.checkpoints.architecture import Architecture
 from kvplan.checkpoints.config import Config
 from kvplan.domain.model import Model, WeightElements
@@ -29,6 +29,7 @@ def model_from_config(
     stored = quantization.stored(keys, experts=architecture.experts is not None)
     weights = _weights(architecture, stored, published_parameters)
     _check_total(weights, architecture, where)
+    unknown = architecture.towers_unknown and not weights.towers
     return Model(
         name=name,
         model_type=str(keys.word("model_type")),
@@ -47,8 +48,9 @@ def model_from_config(
         hub_id=hub_id,
         catalog_name=catalog_name,
         published_parameters=published_parameters,
-        tower_elements_unknown=architecture.towers_unknown,
-        warnings=(*architecture.warnings, *stored.warnings),
+        tower_elements_unknown=unknown,
+        mtp_kv=architecture.mtp_kv,
+        warnings=(*architecture.warnings, *stored.warnings, *((towers.UNKNOWN,) if unknown else ())),
     )
 
 
@@ -56,7 +58,7 @@ def _weights(architecture: Architecture, stored: quantization.Stored, published:
     """Element counts by part.
 
     Copies of the embedding that come with MTP heads are left out where the published total shows that the
-    checkpoint has none (GLM-4.6).
+    checkpoint has none (GLM-4.6). What it shows beyond the text body is the tower that the config leaves out.
     """
     body, mtp = architecture.body, architecture.mtp
     scales = body.scales(stored.scales) + mtp.scales(stored.scales) if stored.scales else 0
@@ -71,7 +73,11 @@ def _weights(architecture: Architecture, stored: quantization.Stored, published:
         scales=scales,
     )
     without_copies = weights._replace(mtp=mtp.total)
-    return without_copies if published == without_copies.total else weights
+    if published == without_copies.total:
+        return without_copies
+    if architecture.towers_unknown and published is not None and published > weights.total:
+        return weights._replace(towers=published - weights.total)
+    return weights
 
 
 def _check_total(weights: WeightElements, architecture: Architecture, where: str) -> None:

@@ -14,7 +14,7 @@ from kvplan.checkpoints.elements import gated_mlp, linear, norm, plain_mlp
 
 Tower = Callable[[Config, int], "int | None"]
 
-_UNKNOWN = "the config does not describe its vision or audio tower, so the weights of the tower are not counted"
+UNKNOWN = "the config does not describe its vision or audio tower: its weights are an interval"
 
 
 def with_tower(text: Architecture, config: Config, tower: Tower) -> Architecture:
@@ -28,7 +28,7 @@ def with_tower(text: Architecture, config: Config, tower: Tower) -> Architecture
 
 def with_unknown_tower(text: Architecture) -> Architecture:
     """The language model with a tower of a size that the config does not tell."""
-    return text._replace(towers_unknown=True, warnings=(*text.warnings, _UNKNOWN))
+    return text._replace(towers_unknown=True)
 
 
 def qwen2_vision(vision: Config, text_hidden: int) -> int | None:

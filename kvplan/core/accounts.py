@@ -10,6 +10,8 @@ class Placement(NamedTuple):
 
     growing_bytes: float
     """Growing KV of one sequence, as if all of it were on the GPU."""
+    growing_read_bytes: float
+    """What attention reads of it in a step: less where attention is sparse."""
     token_bytes: float
     """Growing KV of one more token."""
     bounded_bytes: float

@@ -34,7 +34,7 @@ def step_read_bytes(plan: Plan, placed: Placement, context_tokens: float, sequen
     """KV bytes that attention reads in HBM in a step."""
     charges = plan.charges
     tokens = min(charges.read_tokens, context_tokens) * placed.token_bytes
-    one = charges.read_fraction * placed.growing_bytes + tokens + placed.bounded_read_bytes
+    one = charges.read_fraction * placed.growing_read_bytes + tokens + placed.bounded_read_bytes
     return sequences * one
 
 
@@ -84,11 +84,18 @@ def gpu_s(plan: Plan, weight_bytes: float, kv_bytes: float, sequences: float) ->
     return weights + kv * turns(plan, sequences)
 
 
+def attended(plan: Plan, tokens: float) -> float:
+    """Of so many cached tokens those that one token attends to: fewer where the model's own attention is sparse."""
+    most = plan.model.attended_tokens
+    return min(tokens, most) if most > 0.0 else tokens
+
+
 def attention_arithmetic_s(plan: Plan, context_tokens: float, sequences: float) -> float:
     """Lower bound of attention's time by its arithmetic: what matters for MLA, whose heads share one latent."""
     chosen = plan.charges.read_fraction * context_tokens + plan.charges.read_tokens
-    pairs = sequences * min(chosen, context_tokens) * turns(plan, sequences)
-    return pairs * plan.model.attention_flops_per_pair / plan.gpu.decode_flops
+    pairs = attended(plan, min(chosen, context_tokens)) * plan.model.attention_flops_per_pair
+    flops = pairs + context_tokens * plan.model.index_flops_per_pair
+    return sequences * turns(plan, sequences) * flops / plan.gpu.decode_flops
 
 
 def decode_step(plan: Plan, placed: Placement, context_tokens: float, users: float) -> Step:

@@ -21,6 +21,18 @@ def growing_bytes(kv: KvGrowths, tokens: float) -> float:
     return total
 
 
+def growing_read_bytes(kv: KvGrowths, tokens: float) -> float:
+    """Bytes of the growing layers that one decode step reads: sparse attention reads the tokens that it chose."""
+    total = 0.0
+    for growth in kv:
+        if growth.window_tokens == 0.0 and growth.bytes_per_token > 0.0:
+            read = whole_blocks(tokens, growth.block_tokens)
+            if growth.read_tokens > 0.0:
+                read = min(read, growth.read_tokens)
+            total += growth.bytes_per_token * read
+    return total
+
+
 def growing_bytes_per_token(kv: KvGrowths) -> float:
     """What one more token costs once every window is full."""
     total = 0.0

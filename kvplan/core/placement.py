@@ -8,6 +8,7 @@ from kvplan.core.kv_cache import (
     bounded_read_bytes,
     growing_bytes,
     growing_bytes_per_token,
+    growing_read_bytes,
     in_flight_bytes,
 )
 from kvplan.core.shapes import Plan
@@ -61,6 +62,7 @@ def place(plan: Plan, context_tokens: float, users: float) -> Placement:
         kv -= kv_spilled * buffered
     return Placement(
         growing,
+        growing_read_bytes(plan.kv, context_tokens),
         growing_bytes_per_token(plan.kv),
         bounded_bytes(plan.kv, context_tokens),
         bounded_read_bytes(plan.kv, context_tokens),

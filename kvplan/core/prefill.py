@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from kvplan.core.accounts import Placement
-from kvplan.core.decode import link_s
+from kvplan.core.decode import attended, link_s
 from kvplan.core.kv_cache import growing_bytes
 from kvplan.core.shapes import Plan
 from kvplan.core.weights import weight_read_bytes
@@ -19,8 +19,9 @@ def prefill_s(plan: Plan, computed_tokens: float, cached_tokens: float) -> float
     """
     model = plan.model
     matrices = 2.0 * model.active_elements * computed_tokens
-    pairs = computed_tokens * (cached_tokens + computed_tokens / 2.0)
-    arithmetic = (matrices + pairs * model.prefill_flops_per_pair) / plan.gpu.prefill_flops
+    before = cached_tokens + computed_tokens / 2.0
+    attention = attended(plan, before) * model.prefill_flops_per_pair + before * model.index_flops_per_pair
+    arithmetic = (matrices + computed_tokens * attention) / plan.gpu.prefill_flops
     reading = weight_read_bytes(model, computed_tokens) / plan.gpu.weight_bytes_per_s
     collectives = 0.0
     if model.all_reduces > 0.0:

@@ -21,7 +21,9 @@ class KvGrowth(NamedTuple):
     block_tokens: float
     """The cache is allocated in whole blocks of so many tokens; 1: no rounding."""
     bytes_per_sequence: float
-    """State that a sequence holds whatever its length."""
+    """What a sequence holds whatever its length: recurrent states, KV of images."""
+    read_tokens: float
+    """Tokens that a decode step reads at most, where attention is sparse; 0: all that are kept."""
 
 
 KvGrowths = tuple[KvGrowth, KvGrowth, KvGrowth, KvGrowth]
@@ -46,6 +48,10 @@ class ModelWork(NamedTuple):
     """Operations for one decoding token against one cached token, over the layers that keep every token."""
     prefill_flops_per_pair: float
     """The same in prefill, where MLA works on keys and values instead of on its latent."""
+    index_flops_per_pair: float
+    """Operations that a sparse-attention index spends on one token against one cached token; 0: no index."""
+    attended_tokens: float
+    """Cached tokens that a token attends to at most, where attention is sparse; 0: all."""
     all_reduce_bytes_per_token: float
     """Activations that tensor parallelism sums across GPUs for one token, all layers; 0 with one GPU."""
     all_reduces: float

@@ -23,4 +23,5 @@ def heads_divide(model: Model, tp: int) -> bool:
     """Whether an engine can split this model's heads over ``tp`` ranks."""
     if model.attention_heads % tp:
         return False
-    return all(item.replicated or item.kv_heads % tp == 0 or tp % item.kv_heads == 0 for item in model.kv)
+    split = (item.kv_heads for item in model.kv if item.kv_heads and not item.replicated)
+    return all(heads % tp == 0 or tp % heads == 0 for heads in split)

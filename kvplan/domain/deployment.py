@@ -53,6 +53,16 @@ class EngineChoice(NamedTuple):
     version: str
 
 
+class WeightParts(NamedTuple):
+    """Bytes of one replica's weights."""
+
+    dense: float
+    """All but the routed experts."""
+    experts: float
+    unread: float
+    """Of the dense part, what a decode step does not read: towers, MTP heads, an embedding that is not the head."""
+
+
 class Deployment(NamedTuple):
     """Everything that one assessment needs."""
 
@@ -73,12 +83,28 @@ class Deployment(NamedTuple):
         return SCHEMES[self.settings.weights or self.model.dtype]
 
     @property
+    def weight_parts(self) -> WeightParts:
+        """Bytes of one replica's weights: as the files state them, else computed for the scheme that is asked for."""
+        model, scheme = self.model, self.weight_scheme
+        if model.stored is not None and self.settings.weights in (None, model.dtype):
+            stored = model.stored
+            unread = stored.mtp_bytes + stored.tower_bytes
+            table = stored.embedding_bytes
+            dense = stored.dense_bytes + unread + table
+            return WeightParts(dense, stored.routed_expert_bytes, unread + (table if model.weights.lm_head else 0.0))
+        dense, experts = scheme.bytes_of(model.weights)
+        unread = model.weights.towers * scheme.kept_bits / 8 + model.weights.mtp * scheme.linear_bits / 8
+        if model.weights.lm_head:
+            unread += model.weights.embedding * scheme.kept_bits / 8
+        return WeightParts(dense, experts, unread)
+
+    @property
     def gpu_weight_bytes(self) -> float:
         """Weights on one GPU: the dense part over the replica's GPUs, the experts over all that share them."""
-        dense, experts = self.weight_scheme.bytes_of(self.model.weights)
-        return dense / (self.layout.tp * self.layout.pp) + experts / self.layout.expert_gpus
+        parts = self.weight_parts
+        return parts.dense / (self.layout.tp * self.layout.pp) + parts.experts / self.layout.expert_gpus
 
     @property
     def stored_weight_bytes(self) -> float:
         """All weights of one replica, as the scheme stores them."""
-        return sum(self.weight_scheme.bytes_of(self.model.weights))
+        return self.weight_parts.dense + self.weight_parts.experts

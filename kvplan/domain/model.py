@@ -2,7 +2,29 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+from kvplan.domain.interval import Interval
+
+UNKNOWN_TOWER_ELEMENTS: Final = Interval(0.0, 0.87e9, 2.7e9)
+"""A vision or audio tower of a config that does not describe it.
+
+Source: published totals less text bodies: 0.45 (Kimi-K2.5) to 0.98 (Gemma 3n) and 2.68 (Mistral Medium 3.5) billion.
+"""
+
+
+class State(NamedTuple):
+    """What one recurrent layer keeps for a sequence, however long it is: Mamba, gated delta net, KDA, short convolution.
+
+    Sources: the cache classes of transformers and vLLM's ``mamba_utils``; kernel - 1 columns of a convolution are kept.
+    """
+
+    conv_elements: int
+    """Rolling window of the convolution, kept in 16 bits unless the engine says otherwise."""
+    recurrent_elements: int = 0
+    """The state itself."""
+    recurrent_float32: bool = False
+    """The architecture keeps its state in 32 bits (KDA, lightning attention, configs with ``mamba_ssm_dtype``)."""
 
 
 class KvLayers(NamedTuple):
@@ -13,24 +35,48 @@ class KvLayers(NamedTuple):
     """
 
     kind: str
-    """``full``, ``sliding``, ``mla`` ..., as ``kvplan kv`` prints it."""
+    """``full``, ``sliding``, ``chunked``, ``cross``, ``mla``, ``compressed``, ``indexer``, ``shared``, ``mamba1``,
+    ``mamba2``, ``gdn``, ``kda``, ``lightning``, ``conv``: as ``kvplan kv`` prints it."""
     layers: int
     kv_heads: int
+    """KV heads, or the heads of a recurrent state: what tensor parallelism divides."""
     key_elements: int
     value_elements: int
     window_tokens: int | None = None
     """Only the last so many tokens are kept; None where the cache grows with the sequence."""
     replicated: bool = False
     """Every tensor-parallel rank keeps a whole copy (MLA's latent has no heads to split)."""
+    tokens_per_entry: int = 1
+    """A compressed cache keeps one entry for so many tokens (DeepSeek-V4)."""
+    index_bytes: int = 0
+    """Bytes of an entry whose type no KV format changes: FP8 index keys with their scale."""
+    index_heads: int = 0
+    """Query heads of a sparse-attention index, each of which is compared with every index key."""
+    sequence_tokens: int | None = None
+    """Cross-attention keeps the KV of so many image or audio tokens, however long the text is."""
+    read_tokens: int | None = None
+    """Sparse attention reads only so many of the tokens that it keeps; None where it reads all."""
+    state: State | None = None
+    """Set for recurrent layers, which keep this and no KV."""
+
+    @property
+    def grows(self) -> bool:
+        """Whether one more token costs memory once every window is full."""
+        return self.window_tokens is None and self.sequence_tokens is None and self.state is None
+
+    @property
+    def latent(self) -> bool:
+        """Whether one vector is key and value of all heads at once."""
+        return self.kind in ("mla", "compressed")
 
     @property
     def elements_per_token(self) -> int:
-        """Elements that one layer stores for one token, over all heads."""
+        """Elements that one layer stores for one entry, over all heads; index keys of fixed type not counted."""
         return self.kv_heads * (self.key_elements + self.value_elements)
 
     @property
     def vectors_per_token(self) -> int:
-        """Head vectors (keys and values) that one layer stores for one token."""
+        """Head vectors (keys and values) that one layer stores for one entry."""
         return self.kv_heads * ((self.key_elements > 0) + (self.value_elements > 0))
 
 
@@ -60,6 +106,24 @@ class WeightElements(NamedTuple):
     @property
     def total(self) -> int:
         return self.text_body + self.mtp + self.towers + self.scales
+
+
+class StoredWeights(NamedTuple):
+    """Bytes that the tensors of a checkpoint really take, by the part they play, as its files state them."""
+
+    dense_bytes: float
+    """Everything but what the other fields name: attention, dense feed-forward, shared experts, norms, head."""
+    routed_expert_bytes: float
+    embedding_bytes: float
+    """The embedding table: a decode step reads single rows of it, unless it is the head as well."""
+    mtp_bytes: float = 0.0
+    tower_bytes: float = 0.0
+    elements: int = 0
+    """Elements of all tensors, packed ones unpacked."""
+
+    @property
+    def total_bytes(self) -> float:
+        return self.dense_bytes + self.routed_expert_bytes + self.embedding_bytes + self.mtp_bytes + self.tower_bytes
 
 
 class Experts(NamedTuple):
@@ -99,7 +163,19 @@ class Model(NamedTuple):
     published_parameters: int | None = None
     tower_elements_unknown: bool = False
     """A vision or audio tower is there, but the config does not say how large: its weights are an interval."""
+    mtp_kv: tuple[KvLayers, ...] = ()
+    """KV of the multi-token-prediction layers: cached only while they speculate."""
+    stored: StoredWeights | None = None
+    """True bytes of the checkpoint's tensors; None where only a config is at hand."""
     warnings: tuple[str, ...] = ()
+
+    @property
+    def parameters(self) -> Interval:
+        """Elements that the checkpoint stores; a tower that the config does not describe makes them an interval."""
+        known = float(self.weights.total)
+        if not self.tower_elements_unknown:
+            return Interval.exact(known)
+        return UNKNOWN_TOWER_ELEMENTS.map(lambda elements: known + elements)
 
     @property
     def active_elements(self) -> int:

@@ -33,6 +33,13 @@ class Term(NamedTuple):
     source: str
 
 
+class StateBytes(NamedTuple):
+    """Bytes of an element of recurrent states; an architecture that keeps its state in 32 bits has 4 everywhere."""
+
+    conv: float
+    recurrent: float
+
+
 class MemoryPolicy(NamedTuple):
     """How an engine of one version splits one GPU."""
 
@@ -54,6 +61,9 @@ class MemoryPolicy(NamedTuple):
     """Tokens of one step's prefill that sliding layers hold beyond their windows: once for a GPU."""
     window_growth_fraction: float = 0.0
     """Above 0 where the engine does not free what leaves a window: sliding layers grow like others, by this share."""
+    frees_chunks: bool = True
+    """False where layers of chunked attention keep every token, as if their attention were full."""
+    state_bytes: StateBytes = StateBytes(2.0, 2.0)
     copies_kv_heads: bool = True
     """More tensor-parallel ranks than KV heads: each rank keeps a copy of one head."""
     warnings: tuple[str, ...] = ()
@@ -89,7 +99,7 @@ class Engine(Protocol):
 
 def kernels_for(engine: Engine, gpu: Gpu, model: Model) -> dict[str, KvKernel]:
     """The KV kernels that an engine has for this model on this GPU."""
-    latent = any(layers.replicated for layers in model.kv)
+    latent = any(layers.latent for layers in model.kv)
     kernels = engine.kv_kernels(gpu)
     return {suffix: kernel for suffix, kernel in kernels.items() if kernel.reads_latents or not latent}
 

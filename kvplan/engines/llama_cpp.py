@@ -9,7 +9,7 @@ from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import KvFormat
-from kvplan.engines.interface import KvKernel, MemoryPolicy, Term, quoted
+from kvplan.engines.interface import KvKernel, MemoryPolicy, StateBytes, Term, quoted
 from kvplan.engines.versions import within
 from kvplan.units import gib
 
@@ -41,6 +41,7 @@ class LlamaCpp:
             block_tokens=256,
             prefill_chunk_tokens=_MICRO_BATCH_TOKENS,
             window_reserve_tokens=_MICRO_BATCH_TOKENS,
+            state_bytes=StateBytes(4.0, 4.0),
             engine_dram=Term(
                 Interval(gib(0.3), gib(1), gib(2)), "1 GiB", "class estimate: llama-server's own host memory"
             ),

@@ -9,7 +9,7 @@ from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import KvFormat
-from kvplan.engines.interface import KvKernel, MemoryPolicy, Term, given, served_model
+from kvplan.engines.interface import KvKernel, MemoryPolicy, StateBytes, Term, given, served_model
 from kvplan.engines.versions import within
 from kvplan.units import GIB, gib, to_gib
 
@@ -42,6 +42,7 @@ class Sglang:
             block_tokens=1,
             prefill_chunk_tokens=int(_chunk_tokens(deployment)),
             window_growth_fraction=_window_growth(deployment.model.model_type),
+            state_bytes=StateBytes(2.0, 4.0),
             engine_dram=Term(
                 Interval(gib(1.5), gib(3), gib(8)).scaled(workers),
                 f"3 GiB x {workers} worker processes",

@@ -61,6 +61,7 @@ class Vllm:
             block_tokens=block_tokens,
             prefill_chunk_tokens=int(batched_tokens),
             window_in_flight_tokens=int(batched_tokens) - 1,
+            frees_chunks=False,
             engine_dram=Term(
                 Interval(gib(1.5), gib(3), gib(8)).scaled(workers),
                 f"3 GiB x {workers} worker processes",

@@ -75,7 +75,7 @@ def _spread_latents(deployment: Deployment, only: tuple[str, ...]) -> Iterator[R
     """MLA keeps its latent whole on every tensor-parallel rank; decode context parallelism spreads tokens instead."""
     layout = deployment.layout
     ranks = layout.dcp * 2
-    while ranks <= layout.tp and any(layers.replicated for layers in deployment.model.kv):
+    while ranks <= layout.tp and any(layers.latent for layers in deployment.model.kv):
         changed = deployment._replace(layout=layout._replace(dcp=ranks))
         remedy = judge_again(changed, f"--dcp {ranks}", only)
         if remedy is not None:

@@ -31,7 +31,7 @@ def model_json(model: Model) -> Json:
     """The model's line in an envelope."""
     return {
         "name": model.name,
-        "parameters": model.weights.total,
+        "parameters": whole_interval(model.parameters) if model.tower_elements_unknown else model.weights.total,
         "active_parameters": model.active_elements,
         "layers": model.layers,
         "max_context_tokens": model.max_context_tokens,

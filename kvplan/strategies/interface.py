@@ -157,7 +157,7 @@ class PlainStrategy:
 
 def no_way_with_latents(situation: Situation) -> Excuse | None:
     """For methods that choose tokens head by head: nobody has published one for MLA's single latent."""
-    if not any(layers.replicated for layers in situation.deployment.model.kv):
+    if not any(layers.latent for layers in situation.deployment.model.kv):
         return None
     text = "no published method of this family attends to the one latent that MLA caches for all heads"
     return Excuse("unknown", "kernel", text)

@@ -90,6 +90,7 @@ BY_NAME: dict[str, Recipe] = {
     "active_elements": whole(8, 11, 0),
     "attention_flops_per_pair": whole(4, 8, 0),
     "prefill_flops_per_pair": whole(4, 8, 0),
+    "index_flops_per_pair": whole(4, 7, 0, 0),
     "weight_bytes": whole(9, 11),
     "dense_read_bytes": whole(8, 10.5, 0),
     "hbm_bytes": whole(10, 11.5, 2**34, 1e30),

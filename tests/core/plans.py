@@ -16,7 +16,7 @@ from kvplan.core.shapes import (
     Traffic,
 )  # fmt: skip
 
-NO_GROWTH = KvGrowth(0.0, 0.0, 0.0, 0.0, 1.0, 0.0)
+NO_GROWTH = KvGrowth(0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 EVERYTHING = 1e30
 
 
@@ -38,7 +38,7 @@ def growths(*found: KvGrowth) -> KvGrowths:
 
 def full(bytes_per_token: float, block_tokens: float = 1.0) -> KvGrowths:
     """Layers that keep every token."""
-    return growths(KvGrowth(bytes_per_token, 0.0, 0.0, 0.0, block_tokens, 0.0))
+    return growths(KvGrowth(bytes_per_token, 0.0, 0.0, 0.0, block_tokens, 0.0, 0.0))
 
 
 def plan(kv: KvGrowths, **fields: float) -> Plan:
