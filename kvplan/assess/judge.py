@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from kvplan.assess import numbers
 from kvplan.assess.budgets import Judged, budgets
+from kvplan.assess.longest import request_alone, tokens_at_load, why_not_alone, worse
 from kvplan.core.accounts import Loads
 from kvplan.core.decode import decode_step
 from kvplan.core.demand import demand
@@ -79,30 +80,37 @@ def judge(frame: Frame, strategy: Strategy) -> StrategyAssessment:
     if excuse is not None:
         return _excused(frame, strategy, excuse)
     deployment = frame.deployment
-    context, users = float(deployment.workload.context_tokens), float(deployment.workload.users)
+    users = float(deployment.workload.users)
+    tokens = tokens_at_load(deployment, frame.situation.policy)
+    context = tokens.best
     ends = plan_ends(frame, strategy)
-    low, best, high = (loads(end, context, users) for end in ends)
+    low, best, high = (loads(end, length, users) for end, length in zip(ends, tokens, strict=True))
     placed = place(ends[1], context, users)
     step = decode_step(ends[1], placed, context, users)
     asked = demand(ends[1], placed, step, context, users)
     judged = Judged(deployment, frame.situation.policy, strategy, ends, (low, best, high), placed, asked)
     code = outcome(low, best, high, deployment.objectives.margin_fraction)
-    found = OUTCOMES[code]
+    found, reason = OUTCOMES[code], ""
     bound = None if code <= 1 else binding(low if code == 3 else best)
+    alone = request_alone(deployment, ends)
+    if alone is not None and worse(code, alone):
+        found, reason = alone.outcome, why_not_alone(deployment, alone, ends[1].limits.hbm_bytes)
+        bound = "hbm" if alone.outcome in ("unlikely", "no") else None
     if frame.topology_excuse is not None:
-        found, bound = frame.topology_excuse.outcome, frame.topology_excuse.bound_by
-    itl = None if has_no_place(low) else Interval(*(_itl_s(end, context, users) for end in ends))
+        found, bound, reason = frame.topology_excuse
+    itl = None if has_no_place(low) else Interval(*map(_itl_s, ends, tokens, (users,) * 3))
     tokens_ceiling = float(deployment.model.max_context_tokens or 2**24)
+    sharers = users if alone is None else 1.0
     return StrategyAssessment(
         id=strategy.id,
         title=strategy.title,
         outcome=found,
         bound_by=bound,
-        reason=frame.topology_excuse.sentence if frame.topology_excuse else "",
+        reason=reason,
         kv_bytes_per_token=growing_bytes_per_token(ends[1].kv),
         budgets=budgets(judged),
-        users_max=_from_ends([most_users(end, context, USERS_CEILING) for end in ends]),
-        context_tokens_max=_from_ends([longest_context(end, users, tokens_ceiling) for end in ends]),
+        users_max=_from_ends([most_users(*at, USERS_CEILING) for at in zip(ends, tokens, strict=True)]),
+        context_tokens_max=_from_ends([longest_context(end, sharers, tokens_ceiling) for end in ends]),
         itl_s=itl,
         ttft_s=_ttft_s(deployment, ends, context, users) if itl else None,
         decode_tokens_per_s=itl.map(lambda seconds: users / seconds) if itl else None,
@@ -111,6 +119,7 @@ def judge(frame: Frame, strategy: Strategy) -> StrategyAssessment:
         overload=heaviest(low),
         evidence=strategy.evidence,
         notes=(*strategy.notes(frame.situation), *_numa_notes(deployment, strategy)),
+        longest_request=alone,
     )
 
 

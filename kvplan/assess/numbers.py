@@ -10,6 +10,7 @@ from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import KvFormat
 from kvplan.domain.model import UNKNOWN_TOWER_ELEMENTS, KvLayers, Model
+from kvplan.domain.workload import Workload
 from kvplan.engines.interface import MemoryPolicy
 from kvplan.errors import CannotJudge
 
@@ -220,13 +221,20 @@ def limits(deployment: Deployment, policy: MemoryPolicy, end: int) -> Limits:
     )
 
 
+def prompt_fraction(workload: Workload) -> float:
+    """Prompt over the whole; with lengths the mean sequence has as much output as any."""
+    if workload.lengths is None:
+        return workload.prompt_tokens / workload.context_tokens
+    return max(1.0 - (workload.output_tokens or 0) / workload.lengths.mean_tokens.best, 0.0)
+
+
 def traffic(deployment: Deployment) -> Traffic:
     """The requests behind the sequences."""
     workload, layout = deployment.workload, deployment.layout
     return Traffic(
         gpus=float(layout.gpus),
         replicas=float(layout.dp),
-        prompt_fraction=workload.prompt_tokens / workload.context_tokens,
+        prompt_fraction=prompt_fraction(workload),
         output_tokens=float(workload.output_tokens or 0),
         hit_fraction=workload.prefix_hit_fraction,
         shared_prefix_tokens=float(workload.shared_prefix_tokens),

@@ -11,6 +11,7 @@ from operator import itemgetter
 
 from kvplan.assess import build_frame, chosen_strategies
 from kvplan.assess.judge import Frame, accuracy_loss, find_excuse, judge, plan_end
+from kvplan.assess.longest import tokens_at_load
 from kvplan.assess.verdict import best_first, typical_loss
 from kvplan.core.verdicts import FULL, heaviest_at
 from kvplan.domain.assessment import StrategyAssessment
@@ -46,4 +47,5 @@ def _inside(frame: Frame, strategy: Strategy) -> bool:
         return False
     workload = frame.deployment.workload
     plan = plan_end(frame, strategy, _BEST)
-    return heaviest_at(plan, float(workload.context_tokens), float(workload.users)) <= FULL
+    tokens = tokens_at_load(frame.deployment, frame.situation.policy).best
+    return heaviest_at(plan, tokens, float(workload.users)) <= FULL

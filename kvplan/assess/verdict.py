@@ -105,6 +105,8 @@ def _works(deployment: Deployment, best: StrategyAssessment) -> str:
     elif best.accuracy.high > 0.0:
         span = f"{best.accuracy.low:g} to {best.accuracy.high:g} points on {best.accuracy.on}"
         text += f", if the published accuracy loss of {span} is acceptable"
+    if best.longest_request is not None:
+        text += f"; the longest request, {deployment.workload.context_tokens:,} tokens, has room too"
     if best.outcome == "tight":
         text += "; not at the pessimistic end, or with less than the margin left"
     return text + "."

@@ -83,7 +83,7 @@ DisplayReserve = Annotated[
 
 Context = Annotated[
     str | None,
-    typer.Option("--context", "-c", help="Tokens of a sequence, prompt and output (128k = 131072).",
+    typer.Option("--context", "-c", help="Tokens of a sequence, prompt and output (128k = 131072); p50=4k,p95=32k,max=128k; or a trace file.",
                  rich_help_panel=_WORK),
 ]  # fmt: skip
 PromptTokens = Annotated[str | None, typer.Option("--prompt-tokens", help="Tokens in.", rich_help_panel=_WORK)]

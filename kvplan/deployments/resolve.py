@@ -7,6 +7,7 @@ import math
 from kvplan.catalog.hardware import load_host
 from kvplan.catalog.models import load_model
 from kvplan.deployments.layout import natural_layout
+from kvplan.deployments.lengths import is_spread, read_lengths
 from kvplan.deployments.overrides import overridden
 from kvplan.deployments.words import AUTO_LENGTHS, Words
 from kvplan.domain.deployment import Deployment, EngineSettings, Layout
@@ -99,7 +100,11 @@ def _settings(words: Words) -> EngineSettings:
 def _workload(words: Words, model: Model) -> Workload:
     prompt = tokens(words.prompt_tokens, "--prompt-tokens")
     output = tokens(words.output_tokens, "--output-tokens")
-    context = tokens(words.context, "--context") or _length(words)
+    lengths = None
+    if words.context is not None and is_spread(str(words.context)):
+        lengths, mean_output = read_lengths(str(words.context))
+        output = output or mean_output
+    context = lengths.longest_tokens if lengths else tokens(words.context, "--context") or _length(words)
     if context is None:
         context = (prompt or 0) + (output or 0) if prompt else None
     if context is None:
@@ -118,6 +123,7 @@ def _workload(words: Words, model: Model) -> Workload:
         shared_prefix_tokens=_tokens_or_zero(words.shared_prefix_tokens, "--shared-prefix-tokens"),
         prefix_hit_fraction=fraction(words.prefix_hit_fraction, "--prefix-hit-fraction", 0.0, closed=True),
         idle_sessions=0 if not words.idle_sessions else count(words.idle_sessions, "--idle-sessions", 0),
+        lengths=lengths,
     )
 
 

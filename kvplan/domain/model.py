@@ -14,9 +14,9 @@ Source: published totals less text bodies: 0.45 (Kimi-K2.5) to 0.98 (Gemma 3n) a
 
 
 class State(NamedTuple):
-    """What one recurrent layer keeps for a sequence, however long it is: Mamba, gated delta net, KDA, short convolution.
+    """What a recurrent layer keeps for a sequence, however long: Mamba, gated delta net, KDA, short convolution.
 
-    Sources: the cache classes of transformers and vLLM's ``mamba_utils``; kernel - 1 columns of a convolution are kept.
+    Sources: the cache classes of transformers and vLLM's ``mamba_utils``; a convolution keeps kernel - 1 columns.
     """
 
     conv_elements: int
@@ -98,6 +98,12 @@ class WeightElements(NamedTuple):
     """Vision or audio towers that the config describes."""
     scales: int = 0
     """Block scales that a quantized checkpoint stores beside its weights."""
+    lookup: int = 0
+    """Of ``other``: tables of which a token reads a few rows (per-layer embeddings, the routes of hash layers)."""
+    mtp_kept: int = 0
+    """Of ``mtp``: joint matrices, norms and copies of embedding and head, which quantization leaves in 16 bits."""
+    mtp_experts: int = 0
+    """Of ``mtp``: routed experts."""
 
     @property
     def text_body(self) -> int:
@@ -181,7 +187,7 @@ class Model(NamedTuple):
     def active_elements(self) -> int:
         """Weight elements that one decoded token multiplies with: no embedding table, only the chosen experts."""
         head = self.weights.lm_head or self.weights.embedding
-        active = self.weights.linear + self.weights.other + head
+        active = self.weights.linear + self.weights.other - self.weights.lookup + head
         if self.experts is not None:
             active += self.weights.routed_experts * self.experts.experts_per_token // self.experts.experts
         return active

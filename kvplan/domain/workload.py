@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kvplan.domain.interval import Interval
+from kvplan.domain.lengths import Lengths
+
 
 class Workload(NamedTuple):
     """Sequences that decode at once, and their length."""
 
     context_tokens: int
-    """Prompt and output together: what one sequence holds in the KV cache at its longest."""
+    """Prompt and output together: what the longest sequence holds in the KV cache at its end."""
     users: int
     prompt_tokens: int
     output_tokens: int | None
@@ -17,6 +20,14 @@ class Workload(NamedTuple):
     shared_prefix_tokens: int = 0
     prefix_hit_fraction: float = 0.0
     idle_sessions: int = 0
+    lengths: Lengths | None = None
+    """How long sequences are, where that is known; None: all are as long as the context."""
+
+    def tokens_per_sequence(self, users: float) -> Interval:
+        """Mean tokens of a sequence in a crowd of so many."""
+        if self.lengths is None:
+            return Interval.exact(float(self.context_tokens))
+        return self.lengths.crowd_mean_tokens(users)
 
 
 class Objectives(NamedTuple):

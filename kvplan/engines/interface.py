@@ -23,6 +23,12 @@ class KvKernel(NamedTuple):
     """False where sources do not settle whether a kernel exists: the verdict is then UNKNOWN, not a guess."""
     reads_latents: bool = False
     """It also serves MLA, whose cache is one latent for all heads."""
+    reads_windows: bool = True
+    """It also serves models with sliding layers."""
+    vector_multiple: int = 1
+    """Key and value vectors must be a multiple of so many elements."""
+    unfused_chunk_tokens: int = 0
+    """Above 0 where prefill attends to it without a fused kernel: the scores of so many tokens are held in 16 bits."""
 
 
 class Term(NamedTuple):
@@ -61,6 +67,8 @@ class MemoryPolicy(NamedTuple):
     """Tokens of one step's prefill that sliding layers hold beyond their windows: once for a GPU."""
     window_growth_fraction: float = 0.0
     """Above 0 where the engine does not free what leaves a window: sliding layers grow like others, by this share."""
+    paged: bool = True
+    """KV is taken block by block as sequences grow; False where every slot has its whole context from the start."""
     frees_chunks: bool = True
     """False where layers of chunked attention keep every token, as if their attention were full."""
     state_bytes: StateBytes = StateBytes(2.0, 2.0)
@@ -77,11 +85,17 @@ class Engine(Protocol):
     newest_version: str
     splits_layers: bool
     """It gives each GPU some of the layers rather than a part of every layer."""
+    lighter_weights: tuple[str, ...]
+    """Names of weight_scheme.SCHEMES that it reads and people quantize to, the most precise first."""
     settings_flags: dict[str, str]
     """EngineSettings field -> the engine's own flag, for those it has."""
 
     def resolve_version(self, version: str) -> str:
         """The version, if modelled; InputError otherwise."""
+        ...
+
+    def runs_on(self, gpu: Gpu) -> bool:
+        """Whether it is modelled on this device; a CPU that computes is a device of vendor ``cpu``."""
         ...
 
     def memory_policy(self, deployment: Deployment, weight_bytes: float) -> MemoryPolicy:
@@ -92,6 +106,10 @@ class Engine(Protocol):
         """Strategy suffix (``fp8``, ``int4`` ...) -> how the engine stores it on this GPU."""
         ...
 
+    def kv_flags(self, kernel: KvKernel, deployment: Deployment) -> tuple[str, ...] | None:
+        """Flags that choose this KV type; None where the engine stores it, but its server cannot be told to."""
+        ...
+
     def command(self, deployment: Deployment, extra_flags: tuple[str, ...]) -> str:
         """The command line that starts this deployment."""
         ...
@@ -99,9 +117,17 @@ class Engine(Protocol):
 
 def kernels_for(engine: Engine, gpu: Gpu, model: Model) -> dict[str, KvKernel]:
     """The KV kernels that an engine has for this model on this GPU."""
-    latent = any(layers.latent for layers in model.kv)
-    kernels = engine.kv_kernels(gpu)
-    return {suffix: kernel for suffix, kernel in kernels.items() if kernel.reads_latents or not latent}
+    return {suffix: kernel for suffix, kernel in engine.kv_kernels(gpu).items() if serves(kernel, model)}
+
+
+def serves(kernel: KvKernel, model: Model) -> bool:
+    """Whether a KV format holds this model's cache: latents, windows, and vectors of whole blocks."""
+    if any(layers.latent for layers in model.kv) and not kernel.reads_latents:
+        return False
+    if any(layers.window_tokens for layers in model.kv) and not kernel.reads_windows:
+        return False
+    widths = (width for layers in model.kv for width in (layers.key_elements, layers.value_elements))
+    return all(width % kernel.vector_multiple == 0 for width in widths)
 
 
 def served_model(deployment: Deployment) -> str:

@@ -117,7 +117,7 @@ def _lighter_weights(deployment: Deployment, only: tuple[str, ...]) -> Iterator[
             yield from _at_its_pace(changed, resident, f"--weights {name} ")
             return
     context = deployment.workload.context_tokens // 2
-    while schemes and context >= 4 * _CONTEXT_STEP:
+    while schemes and context >= 4 * _CONTEXT_STEP and deployment.workload.lengths is None:
         change = f"--weights {schemes[-1]} --context {context // _CONTEXT_STEP}k"
         changed = with_workload(with_weights(deployment, schemes[-1]), context_tokens=context)
         remedy = judge_again(changed, change, only)
@@ -154,6 +154,8 @@ def _less_work(assessment: Assessment, only: tuple[str, ...]) -> Iterator[Remedy
     if 1 <= users < workload.users:
         changed = with_workload(assessment.deployment, users=users)
         yield from _if_any(judge_again(changed, f"--users {users}", (keeper.id,)))
+    if workload.lengths is not None:
+        return  # a smaller longest request says nothing about the load
     keeper = _simplest([(_whole(item.context_tokens_max), item) for item in judged])
     context = _whole(keeper.context_tokens_max) // _CONTEXT_STEP * _CONTEXT_STEP
     if _CONTEXT_STEP <= context < workload.context_tokens:

@@ -37,5 +37,5 @@ def with_workload(deployment: Deployment, *, users: int | None = None, context_t
     workload = deployment.workload
     context = context_tokens or workload.context_tokens
     prompt = max(1, min(workload.prompt_tokens, context - (workload.output_tokens or 0)))
-    users = users or workload.users
-    return deployment._replace(workload=workload._replace(users=users, context_tokens=context, prompt_tokens=prompt))
+    changed = workload._replace(users=users or workload.users, context_tokens=context, prompt_tokens=prompt)
+    return deployment._replace(workload=changed._replace(lengths=None) if context_tokens else changed)

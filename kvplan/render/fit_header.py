@@ -69,14 +69,24 @@ def _pools(host: Host) -> list[str]:
 def load_words(deployment: Deployment) -> str:
     """``8 users x 131,072 tokens, at most 50 ms a token``."""
     workload, objectives = deployment.workload, deployment.objectives
-    parts = [f"{humans.users(workload.users)} x {humans.count(workload.context_tokens)} tokens"]
-    if workload.output_tokens is not None:
+    parts = [f"{humans.users(workload.users)} x {tokens_words(workload)}"]
+    if workload.output_tokens is not None and workload.lengths is None:
         prompt, output = humans.count(workload.prompt_tokens), humans.count(workload.output_tokens)
         parts[0] += f" ({prompt} in + {output} out)"
     parts.append(f"at most {humans.number(to_ms(objectives.itl_s))} ms a token")
     if objectives.ttft_s is not None:
         parts.append(f"at most {humans.number(objectives.ttft_s)} s to the first")
     return ", ".join([*parts, *_reuse(workload), *_neighbours(deployment.neighbours)])
+
+
+def tokens_words(workload: Workload) -> str:
+    """``131,072 tokens``, or ``8,579 tokens on average (6,520..10,723), the longest 131,072``."""
+    lengths = workload.lengths
+    if lengths is None:
+        return f"{humans.count(workload.context_tokens)} tokens"
+    low, best, high = (humans.count(round(value)) for value in lengths.mean_tokens)
+    span = "" if lengths.mean_tokens.is_exact else f" ({low}..{high})"
+    return f"{best} tokens on average{span}, the longest {humans.count(workload.context_tokens)}"
 
 
 def _reuse(workload: Workload) -> list[str]:

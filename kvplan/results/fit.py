@@ -80,8 +80,17 @@ def fit(words: Words) -> FitResult:
 
 
 def workload_json(workload: Workload) -> Json:
-    """Tokens of one sequence, and sequences."""
-    return {name: getattr(workload, name) for name in ("context_tokens", "prompt_tokens", "output_tokens", "users")}
+    """Tokens of one sequence, and sequences; ``lengths`` where they differ."""
+    names = ("context_tokens", "prompt_tokens", "output_tokens", "users")
+    lengths = workload.lengths
+    return {
+        **{name: getattr(workload, name) for name in names},
+        "lengths": None if lengths is None else {
+            "quantiles": [{"fraction": fraction, "tokens": tokens} for fraction, tokens in lengths.quantiles],
+            "mean_tokens": interval(lengths.mean_tokens),
+            "source": lengths.source,
+        },
+    }  # fmt: skip
 
 
 def gpu_memory_json(split: GpuMemory) -> Json:
@@ -96,7 +105,7 @@ def gpu_memory_json(split: GpuMemory) -> Json:
 
 def strategy_json(item: StrategyAssessment) -> Json:
     """One strategy's record."""
-    loss = item.accuracy
+    loss, alone = item.accuracy, item.longest_request
     return {
         "id": item.id,
         "outcome": item.outcome,
@@ -113,7 +122,10 @@ def strategy_json(item: StrategyAssessment) -> Json:
         "flags": item.flags,
         "evidence": list(item.evidence),
         "notes": list(item.notes),
-    }
+        "longest_request": None if alone is None else {
+            "outcome": alone.outcome, "hbm_bytes": whole_interval(alone.hbm_bytes),
+        },
+    }  # fmt: skip
 
 
 def budget_json(budget: Budget) -> Json:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kvplan.assess.judge import Frame
+from kvplan.assess.longest import tokens_at_load
 from kvplan.deployments.as_words import Translated
 from kvplan.deployments.found import FoundDeployment, Place
 from kvplan.domain.assessment import Assessment, StrategyAssessment
@@ -44,6 +45,17 @@ class Judged:
     @property
     def deployment(self) -> Deployment:
         return self.frame.deployment
+
+    @property
+    def load_tokens(self) -> float:
+        """Mean tokens of a sequence under the whole load."""
+        return tokens_at_load(self.deployment, self.frame.situation.policy).best
+
+    @property
+    def load_words(self) -> str:
+        """``32,768 tokens``, or ``8,579 tokens on average``."""
+        spread = " on average" if self.load_tokens != self.deployment.workload.context_tokens else ""
+        return f"{self.load_tokens:,.0f} tokens{spread}"
 
 
 @dataclass(frozen=True, slots=True)

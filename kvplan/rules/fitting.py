@@ -41,8 +41,8 @@ def users_level(context: Context) -> str | None:
     judged = context.judged
     if judged is None or judged.share is None or judged.share.spills or not context.has("users", "context"):
         return None
-    workload = judged.deployment.workload
-    return level_of(judged.share.kv_bytes(workload.context_tokens, workload.users), judged.share.pool)
+    users = judged.deployment.workload.users
+    return level_of(judged.share.kv_bytes(judged.load_tokens, users), judged.share.pool)
 
 
 def room_for_weights(context: Context) -> str | None:

@@ -25,13 +25,13 @@ def check(context: Context) -> Iterator[Finding]:
     workload, share = judged.deployment.workload, judged.share
     if workload.users == 1 and workload.context_tokens == judged.length_tokens and request_level(context) is not None:
         return  # the same request, said by KV102
-    need = share.kv_bytes(workload.context_tokens, workload.users)
-    most = share.most_users(workload.context_tokens)
+    need = share.kv_bytes(judged.load_tokens, workload.users)
+    most = share.most_users(judged.load_tokens)
     replicas = judged.deployment.layout.dp
     over = f" over {replicas} replicas" if replicas > 1 else ""
     likely = "" if level == "fail" else ", at the best estimate"
     message = (
-        f"{workload.users:,} users of {workload.context_tokens:,} tokens{over} need {gib_text(need.best)} of KV"
+        f"{workload.users:,} users of {judged.load_words}{over} need {gib_text(need.best)} of KV"
         f"{each_gpu(context)}, and the pool is {gib_span(share.pool)}: {most.best:,.0f} users fit{likely}"
     )
     yield finding(
@@ -41,7 +41,7 @@ def check(context: Context) -> Iterator[Finding]:
             "pool_bytes": figures_of(share.pool),
             "users": workload.users,
             "users_max": figures_of(most),
-            "context_tokens": workload.context_tokens,
+            "context_tokens": round(judged.load_tokens),
             "strategy": judged.configured.id,
         },
         formula="users on the fullest replica x KV bytes of one sequence <= KV pool",
@@ -59,7 +59,7 @@ def _remedy(context: Context, users: int) -> str | None:
     ways = [f"users = {users}"] if users > 0 else []
     sixteen_bit = judged.frame.resident_kernel is None and "kv-" not in judged.configured.id
     if share is not None and sixteen_bit and "fp8" in judged.frame.situation.kernels:
-        if share.kv_bytes(workload.context_tokens, workload.users).best / 2 <= share.pool.low:
+        if share.kv_bytes(judged.load_tokens, workload.users).best / 2 <= share.pool.low:
             ways.append(spelled(context, "kv_cache_dtype", "fp8"))
     model, host = judged.deployment.model, judged.deployment.host
     named = model.catalog_name or model.name

@@ -56,15 +56,15 @@ def _need(context: Context, judged: Judged, share: GpuShare) -> tuple[Interval |
     if judged.length_tokens is not None:
         found.append((share.kv_bytes(judged.length_tokens), f"{judged.length_tokens:,} tokens of one request"))
     if context.has("users", "context"):
-        words = f"{workload.users:,} users of {workload.context_tokens:,} tokens"
-        found.append((share.kv_bytes(workload.context_tokens, workload.users), words))
+        words = f"{workload.users:,} users of {judged.load_words}"
+        found.append((share.kv_bytes(judged.load_tokens, workload.users), words))
     return max(found, key=lambda item: item[0].best, default=(None, ""))
 
 
 def _remedy(context: Context, share: GpuShare) -> str | None:
     if context.has("users"):
         judged = context.judged
-        users = int(share.most_users(judged.deployment.workload.context_tokens).low) if judged else 0
+        users = int(share.most_users(judged.load_tokens).low) if judged else 0
         return f"users = {users}" if users else None
     longest = int(share.longest().low)
     return spelled(context, "max_model_len", longest) if longest else None

@@ -32,7 +32,7 @@ def check(context: Context) -> Iterator[Finding]:
         return
     stated = context.has("itl_ms")
     why = "the objective is" if stated else "no objective is stated; kvplan's default is"
-    users = f"{workload.users:,} user{'' if workload.users == 1 else 's'} of {workload.context_tokens:,} tokens"
+    users = f"{workload.users:,} user{'' if workload.users == 1 else 's'} of {judged.load_words}"
     message = (
         f"{judged.configured.id} takes {to_ms(itl.best):.3g} ms a token ({to_ms(itl.low):.3g}..{to_ms(itl.high):.3g}) "
         f"for {users}, and {why} {to_ms(objective):g} ms"
@@ -43,7 +43,7 @@ def check(context: Context) -> Iterator[Finding]:
             "itl_s": dict(itl._asdict()),
             "objective_s": objective,
             "users": workload.users,
-            "context_tokens": workload.context_tokens,
+            "context_tokens": round(judged.load_tokens),
             "workload_stated": context.has("users", "context"),
         },
         formula="; ".join(_formula(context)),

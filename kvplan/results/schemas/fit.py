@@ -67,6 +67,13 @@ _STRATEGY = record(
     flags=nullable(described(TEXT, "the command to paste; null where the engine has no such feature")),
     evidence=listed(TEXT),
     notes=listed(TEXT),
+    longest_request=nullable(
+        described(record(outcome=OUTCOME, hbm_bytes=_ENDS_OF_COUNT), "with a replica to itself; null: all are as long")
+    ),
+)
+
+_LENGTHS = record(
+    quantiles=listed(record(fraction=NUMBER, tokens=POSITIVE)), mean_tokens=_ENDS_OF_NUMBER, source=TEXT
 )
 
 FIT = envelope(
@@ -74,7 +81,13 @@ FIT = envelope(
     model=MODEL,
     host=HOST,
     engine=ENGINE,
-    workload=record(context_tokens=POSITIVE, prompt_tokens=POSITIVE, output_tokens=nullable(POSITIVE), users=POSITIVE),
+    workload=record(
+        context_tokens=POSITIVE,
+        prompt_tokens=POSITIVE,
+        output_tokens=nullable(POSITIVE),
+        users=POSITIVE,
+        lengths=nullable(_LENGTHS),
+    ),
     objectives=OBJECTIVES,
     layout=LAYOUT,
     gpu_memory=record(

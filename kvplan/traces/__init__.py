@@ -1,0 +1,1 @@
+"""Request traces: what the files of others say about real requests."""
