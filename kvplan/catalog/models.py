@@ -59,13 +59,17 @@ def model_table(extra: Sequence[str] = ()) -> Table:
 
 
 def attention_kinds(model: Model) -> tuple[str, ...]:
-    """How the layers attend, in the usual abbreviations."""
-    latent = any(kind.kind == "mla" for kind in model.kv)
-    kv_heads = max(kind.kv_heads for kind in model.kv)
-    grouped = "MHA" if kv_heads == model.attention_heads else "MQA" if kv_heads == 1 else "GQA"
-    sliding = ("sliding",) if any(kind.window_tokens is not None for kind in model.kv) else ()
+    """How the layers attend, in the usual abbreviations: heads first, then the kinds beside full attention."""
+    kinds = dict.fromkeys(kind.kind for kind in model.kv)
+    heads = [kind.kv_heads for kind in model.kv if kind.key_elements and kind.value_elements]
+    grouped: tuple[str, ...] = ()
+    if "mla" in kinds:
+        grouped = ("MLA",)
+    elif heads:
+        most = max(heads)
+        grouped = ("MHA" if most == model.attention_heads else "MQA" if most == 1 else "GQA",)
     mixture = ("MoE",) if model.experts is not None else ()
-    return ("MLA" if latent else grouped, *sliding, *mixture)
+    return (*grouped, *(kind for kind in kinds if kind not in ("full", "mla")), *mixture)
 
 
 def _from_row(table: Table, name: str) -> Model:
@@ -99,10 +103,15 @@ def _checked(name: str, row: dict[str, Any], file: CatalogFile) -> dict[str, Any
 
 
 def _model(name: str, row: dict[str, Any], file: CatalogFile) -> Model:
+    where = _where(name, file)
+    if "layout" in row or "stored" in row or "null_keys" in row:
+        from kvplan.catalog.imported_rows import model_of_row
+
+        return model_of_row(name, row, where, row.get("source") or file.path)
     return model_from_config(
         row["config"],
         name=row.get("name") or name,
-        where=_where(name, file),
+        where=where,
         source=row.get("source") or file.path,
         hub_id=row.get("hub_id"),
         catalog_name=name,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from kvplan.domain.model import KvLayers
 from kvplan.render import humans
 from kvplan.render.listing_rows import window_words
 from kvplan.render.screen import Column, Page
@@ -39,12 +42,22 @@ def sentence(answer: KvResult) -> str:
     each = f" on each of {gpus(answer)} GPUs" if gpus(answer) > 1 else ""
     token = humans.bytes_per_token(answer.kv_bytes_per_token)
     fixed = answer.kv_bytes_fixed_per_sequence
-    windows = f", beside {window_words(fixed)} of windows a sequence" if fixed else ""
+    windows = f", beside {window_words(fixed)} of {fixed_words(deployment.model.kv)} a sequence" if fixed else ""
     context = humans.count(deployment.workload.context_tokens)
     return (
         f"{humans.clean(deployment.model.name)} takes {token} of KV a token{windows}: "
         f"{humans.gib(answer.kv_bytes_per_sequence)} GiB for a sequence of {context} tokens{each}."
     )
+
+
+def fixed_words(kv: Iterable[KvLayers]) -> str:
+    """What a sequence holds whatever its length: ``windows``, ``states``, ``windows and images``."""
+    found = {
+        "windows": any(item.window_tokens is not None for item in kv),
+        "states": any(item.state is not None for item in kv),
+        "images or audio": any(item.sequence_tokens is not None for item in kv),
+    }
+    return " and ".join(name for name, there in found.items() if there)
 
 
 def facts(answer: KvResult) -> list[tuple[str, str]]:
@@ -71,7 +84,7 @@ def facts(answer: KvResult) -> list[tuple[str, str]]:
 def layer_cells(row: KvLayerBytes) -> tuple[str, ...]:
     """One kind of layer."""
     window = humans.NOTHING if row.window_tokens is None else humans.count(row.window_tokens)
-    token = humans.bytes_per_token(row.bytes_per_token)
+    token = humans.bytes_per_token(row.bytes_per_token) if row.bytes_per_token else humans.NOTHING
     return row.kind, humans.count(row.layers), token, window, humans.gib(row.bytes_per_sequence)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kvplan.catalog.models import attention_kinds
-from kvplan.domain.model import KvLayers
+from kvplan.domain.model import KvLayers, Model
 from kvplan.render import humans
+from kvplan.render.kv_table import fixed_words
 from kvplan.render.listing_rows import billions, context_words, window_words
 from kvplan.render.screen import Column, Page
 from kvplan.results.host_sheet import Figure, HostSheet
@@ -44,9 +45,9 @@ def render_model(answer: ModelSheet) -> str:
     """Name, what it is made of, its KV cache by kind of layer, its weights, its source."""
     page, model = Page(), answer.model
     fixed = answer.kv.kv_bytes_fixed_per_sequence
-    windows = f", and {window_words(fixed)} of windows a sequence" if fixed else ""
+    windows = f", and {window_words(fixed)} of {fixed_words(model.kv)} a sequence" if fixed else ""
     token = humans.bytes_per_token(answer.kv.kv_bytes_per_token)
-    parameters = f"{billions(model.weights.total)} parameters"
+    parameters = f"{parameter_words(model)} parameters"
     page.verdict(f"{model.name}: {parameters}, {token} of KV a token in 16 bits{windows}.")
     page.gap()
     for label, text in _model_facts(answer):
@@ -97,6 +98,7 @@ def _bases(figures: tuple[Figure, ...]) -> dict[str, list[str]]:
 def _model_facts(answer: ModelSheet) -> list[tuple[str, str]]:
     model, experts = answer.model, answer.model.experts
     active = ""
+    tower = " and a tower that the config does not describe" if model.tower_elements_unknown else ""
     if experts is not None:
         chosen = f"{experts.experts_per_token} of {experts.experts} experts in {experts.moe_layers} layers"
         active = f", {billions(model.active_elements)} active ({chosen})"
@@ -107,7 +109,7 @@ def _model_facts(answer: ModelSheet) -> list[tuple[str, str]]:
         ("Hub id", model.hub_id or humans.UNKNOWN),
         ("Also", ", ".join(name for name in answer.aliases if name != model.hub_id)),
         ("Architecture", f"{' '.join(attention_kinds(model))}, {heads} ({model.model_type})"),
-        ("Parameters", f"{humans.count(model.weights.total)}{active}"),
+        ("Parameters", f"{humans.count(model.weights.total)}{tower}{active}"),
         ("Weights", f"{weights} (the checkpoint's own is {model.dtype})"),
         ("Context", f"{context_words(model.max_context_tokens)} tokens at most"),
     ]
@@ -115,10 +117,29 @@ def _model_facts(answer: ModelSheet) -> list[tuple[str, str]]:
 
 
 def _layer(item: KvLayers, row: KvLayerBytes) -> tuple[str, ...]:
-    window = humans.NOTHING if item.window_tokens is None else humans.count(item.window_tokens)
-    heads = "one latent" if item.replicated else humans.count(item.kv_heads)
-    width = f"{item.key_elements} + {item.value_elements}" if item.value_elements else str(item.key_elements)
-    return item.kind, humans.count(item.layers), heads, width, window, humans.bytes_per_token(row.bytes_per_token)
+    kept = item.window_tokens or item.sequence_tokens
+    window = humans.NOTHING if kept is None else humans.count(kept)
+    heads = "one, shared" if item.replicated else humans.count(item.kv_heads) if item.kv_heads else humans.NOTHING
+    token = humans.bytes_per_token(row.bytes_per_token) if row.bytes_per_token else humans.NOTHING
+    return item.kind, humans.count(item.layers), heads, _width(item), window, token
+
+
+def _width(item: KvLayers) -> str:
+    """``128 + 128`` of key and value, ``576`` of a latent, elements of a state, or nothing."""
+    if item.state is not None:
+        return f"state of {humans.count(item.state.conv_elements + item.state.recurrent_elements)}"
+    if item.value_elements:
+        return f"{item.key_elements} + {item.value_elements}"
+    return str(item.key_elements) if item.key_elements else humans.NOTHING
+
+
+def parameter_words(model: Model) -> str:
+    """``70.6B``, or ``27.4B and a tower of 0 to 2.7B``."""
+    known = billions(model.weights.total)
+    if not model.tower_elements_unknown:
+        return known
+    span = model.parameters
+    return f"{known}, with a tower {billions(int(span.best))} (at most {billions(int(span.high))}),"
 
 
 def _host_facts(answer: HostSheet) -> list[tuple[str, str]]:

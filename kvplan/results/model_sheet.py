@@ -9,7 +9,7 @@ from kvplan import __version__
 from kvplan.catalog.models import attention_kinds, load_model, model_table
 from kvplan.domain.model import Model
 from kvplan.domain.weight_scheme import SCHEMES
-from kvplan.results.json_shapes import Json, whole
+from kvplan.results.json_shapes import Json, model_json, whole
 from kvplan.results.kv import KvResult, kv_of, layer_json
 
 SCHEMA = "kvplan.model/1"
@@ -49,7 +49,7 @@ class ModelSheet:
             "family": self.family,
             "model_type": model.model_type,
             "attention": list(attention_kinds(model)),
-            "parameters": model.weights.total,
+            "parameters": model_json(model)["parameters"],
             "published_parameters": model.published_parameters,
             "active_parameters": model.active_elements,
             "layers": model.layers,

@@ -62,9 +62,14 @@ LAYOUT: Final = record(tp=POSITIVE, pp=POSITIVE, dp=POSITIVE, ep=POSITIVE, dcp=P
 CATALOG: Final = record(digest=TEXT, files=listed(TEXT))
 OBJECTIVES: Final = record(itl_s=SECONDS, ttft_s=nullable(SECONDS), margin_fraction=FRACTION)
 
+PARAMETERS: Final = {
+    "description": "elements that the checkpoint stores; low, best and high where the config leaves out a tower",
+    "anyOf": [POSITIVE, interval(POSITIVE)],
+}
+
 MODEL: Final = record(
     name=TEXT,
-    parameters=described(POSITIVE, "elements that the checkpoint stores"),
+    parameters=PARAMETERS,
     active_parameters=described(POSITIVE, "elements that one token multiplies with"),
     layers=POSITIVE,
     max_context_tokens=nullable(POSITIVE),
