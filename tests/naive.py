@@ -154,6 +154,16 @@ class Pool:
         return self
 
 
+def move_experts(pool: Pool, layer_bytes: int, layers: int) -> int:
+    """Take the experts of one layer after the other out of HBM until all fits. The first layer's go anyway."""
+    moved = 0
+    while moved < layers and (moved == 0 or pool.used > pool.limit):
+        pool.weights -= layer_bytes
+        pool.weights_in_dram += layer_bytes
+        moved += 1
+    return moved
+
+
 def buffer_share(layers: int, stages: int) -> Fraction:
     """Part of the streamed KV that is in HBM at any time: two of a GPU's own layers, but never more than half."""
     own_layers = Fraction(layers, stages)

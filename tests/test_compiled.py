@@ -20,7 +20,8 @@ import pytest
 
 from kvplan import compiled
 from kvplan.assess import build_frame
-from kvplan.assess.judge import find_excuse, plan_ends
+from kvplan.assess.frame import plan_ends
+from kvplan.assess.judge import find_excuse
 from kvplan.core.decode import decode_step
 from kvplan.core.placement import place
 from kvplan.core.verdicts import loads, outcome

@@ -33,6 +33,8 @@ CASES = [
     {"model": "llama3-8b", "host": "rtx4090", "context": "128k", "users": 4},
     {"model": "llama3-8b", "host": "h100-server", "gpus": 1, "context": "128k", "users": 400},
     {"model": "qwen3-32b", "host": "rtx4090", "context": "32k"},
+    {"model": "llama3-70b", "host": "m4-pro", "context": "8k", "engine": "mlx", "itl_ms": 200.0},
+    {"model": "llama3-70b", "host": "rtx4090", "context": "16k", "engine": "ollama"},
 ]
 
 

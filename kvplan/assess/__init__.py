@@ -7,8 +7,9 @@ back, ``verdict`` decides. A package rather than one file because the four have 
 from __future__ import annotations
 
 from kvplan.assess import constants, numbers
+from kvplan.assess.frame import Frame, numbers_of
 from kvplan.assess.input_warnings import input_warnings
-from kvplan.assess.judge import Frame, judge
+from kvplan.assess.judge import judge
 from kvplan.assess.topology import topology_excuse
 from kvplan.assess.verdict import decide
 from kvplan.core.cpu import numa_rate_fraction
@@ -18,7 +19,7 @@ from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Gpu, Host
 from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import NATIVE_16_BIT
-from kvplan.engines import find_engine
+from kvplan.engines import find_engine, natural_engine
 from kvplan.engines.interface import KvKernel, kernels_for
 from kvplan.errors import CannotJudge, InputError
 from kvplan.strategies import all_strategies, find_strategy
@@ -39,7 +40,11 @@ def assess(deployment: Deployment, strategy_ids: tuple[str, ...] = ()) -> Assess
 
     Raises CannotJudge where the engine does not run on such a host, InputError for settings that cannot be.
     """
-    frame = build_frame(deployment)
+    return assess_frame(build_frame(deployment), strategy_ids)
+
+
+def assess_frame(frame: Frame, strategy_ids: tuple[str, ...] = ()) -> Assessment:
+    """The same for what is prepared already."""
     deployment = frame.deployment
     judged = tuple(judge(frame, strategy) for strategy in chosen_strategies(frame, strategy_ids))
     return Assessment(
@@ -58,13 +63,16 @@ def build_frame(deployment: Deployment) -> Frame:
     engine = find_engine(deployment.engine.name)
     gpu = deployment.host.gpu
     assert gpu is not None
-    if gpu.kernel_class == "cpu" and engine.name not in ("llama.cpp", "generic"):
-        raise CannotJudge(f"{engine.name} on a host without a GPU is not modelled", help="use --engine llama.cpp")
+    if not engine.runs_on(gpu):
+        where = "a host without a GPU" if gpu.kernel_class == "cpu" else gpu.name
+        instead = natural_engine(deployment.host)
+        raise CannotJudge(f"{engine.name} on {where} is not modelled", help=f"use --engine {instead}")
     weights = numbers.weight_bytes(deployment).best
     policy = engine.memory_policy(deployment, weights)
-    kernels = kernels_for(engine, gpu, deployment.model)
+    kernels = kernels_for(engine, gpu, deployment.model, deployment.engine.version)
     resident = resident_kernel(deployment.settings.kv_cache_dtype, kernels)
-    return Frame(Situation(deployment, policy, kernels), resident, _excuse(deployment))
+    situation, ends = Situation(deployment, policy, kernels), numbers_of(deployment, policy)
+    return Frame(situation, resident, _excuse(deployment), ends)
 
 
 def with_compute_device(host: Host) -> Host:
@@ -134,18 +142,30 @@ def gpu_memory(frame: Frame) -> GpuMemory:
 
 
 def chosen_strategies(frame: Frame, strategy_ids: tuple[str, ...] = ()) -> list[Strategy]:
-    """The strategies named; else all single ones, and the combinations whose parts both make sense here."""
+    """The strategies named; else all single ones, and the combinations whose parts both make sense here.
+
+    Left out unless named: formats that lose far more than others, expert offload of a model without experts, and INT8
+    where there is FP8, which is no larger and has published scores.
+    """
     if strategy_ids:
         return [find_strategy(name) for name in dict.fromkeys(strategy_ids)]
-    host, kernels = frame.deployment.host, frame.situation.kernels
+    unified, kernels = frame.deployment.host.unified_memory, frame.situation.kernels
+    there = {suffix for suffix, kernel in kernels.items() if kernel.verified}
     chosen = []
     for strategy in all_strategies().values():
-        if strategy.id.count("+"):
-            kernel = kernels.get(strategy.kv_suffix or "")
-            if host.unified_memory or kernel is None or not kernel.verified:
-                continue
-        chosen.append(strategy)
+        if "+" in strategy.id and (unified or strategy.kv_suffix not in there):
+            continue
+        if strategy.kv_suffix == "int8" and {"fp8", "int8"} <= there:
+            continue
+        if strategy.listed and not _makes_no_sense(frame, strategy):
+            chosen.append(strategy)
     return chosen
+
+
+def _makes_no_sense(frame: Frame, strategy: Strategy) -> bool:
+    """Whether this model has nothing that the strategy could work on."""
+    excuse = None if strategy.kv_suffix is not None and "+" not in strategy.id else strategy.excuse(frame.situation)
+    return excuse is not None and excuse.outcome == "na"
 
 
 def _excuse(deployment: Deployment) -> Excuse | None:

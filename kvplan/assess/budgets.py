@@ -11,7 +11,8 @@ from kvplan.domain.assessment import Budget, Part
 from kvplan.domain.deployment import Deployment
 from kvplan.domain.interval import Interval
 from kvplan.engines.interface import MemoryPolicy
-from kvplan.strategies.interface import Strategy
+from kvplan.strategies.interface import Situation, Strategy
+from kvplan.units import to_gb_per_s
 
 
 class Judged(NamedTuple):
@@ -65,7 +66,7 @@ def _hbm(judged: Judged) -> list[Part]:
             f"{scheme} weights / {layout.tp * layout.pp} GPUs, what spills left out",
             judged.deployment.model.source,
         ),
-        Part("kv", demand.hbm_kv_bytes, _resident_formula(judged), "; ".join(judged.strategy.evidence[:1])),
+        Part("kv", demand.hbm_kv_bytes, _resident_formula(judged), "; ".join(_proof(judged)[:1])),
         Part("activations", policy.activation.bytes.best, policy.activation.formula, policy.activation.source),
         Part("runtime", policy.runtime.bytes.best, policy.runtime.formula, policy.runtime.source),
         Part("graphs", policy.graphs.bytes.best, policy.graphs.formula, policy.graphs.source),
@@ -100,15 +101,17 @@ def _dram_capacity(judged: Judged) -> list[Part]:
 
 
 def _dram_bandwidth(judged: Judged) -> list[Part]:
-    demand = judged.demand
-    share = judged.ends[1].host.cpu_dram_fraction
+    demand, best = judged.demand, judged.ends[1]
+    kv_share = best.host.cpu_dram_fraction * best.charges.cpu_rate_fraction
+    weight_share = best.host.cpu_weight_fraction * best.charges.cpu_rate_fraction
     return [
         Part("copies", demand.dram_copy_bytes_per_s, "bytes over all links / ITL objective", judged.strategy.title),
         Part(
             "cpu attention",
             demand.dram_cpu_bytes_per_s,
-            f"bytes that cores read / ITL objective / {share:.2f} of the rate that such reading reaches",
-            "MagicPIG and KTransformers: 80 to 105 GB/s at the DRAM limit",
+            "bytes that cores read / ITL objective / the share of the rate that such reading reaches: "
+            f"{kv_share:.2f} for KV, {weight_share:.2f} for weights",
+            _cpu_source(judged, "MagicPIG and KTransformers: 80 to 105 GB/s at the DRAM limit"),
         ),
     ]  # fmt: skip
 
@@ -134,7 +137,24 @@ def _cpu_cores(judged: Judged) -> list[Part]:
     lookup = f"{charges.lookup_cores_per_gpu:g} x {judged.deployment.layout.gpus} GPUs{by_tenant}"
     return [
         Part("engine", demand.engine_cores, f"{limits.engine_cores:g} cores{by_tenant}", policy.engine_cores_source),
-        Part("look-up", demand.lookup_cores, lookup, "RetroInfer: 24 threads for a GPU with 8 KV heads"),
-        Part("attention", demand.attention_cores, "KV / 2.8 GB/s a core + weights / 8 GB/s a core", "ScoutAttention"),
+        Part("look-up", demand.lookup_cores, lookup, _cpu_source(judged, "none")),
+        Part("attention", demand.attention_cores, _core_formula(judged.ends[1]), _cpu_source(judged, "ScoutAttention")),
         Part("others", demand.other_cores, "--other-cpu-cores", "given"),
     ]  # fmt: skip
+
+
+def _core_formula(best: Plan) -> str:
+    """What one core reads, at the pace of this strategy's reading."""
+    share = best.charges.cpu_rate_fraction
+    kv, weights = best.host.core_bytes_per_s * share, best.host.core_weight_bytes_per_s * share
+    return f"KV / {to_gb_per_s(kv):.2g} GB/s a core + weights / {to_gb_per_s(weights):.2g} GB/s a core"
+
+
+def _proof(judged: Judged) -> tuple[str, ...]:
+    return judged.strategy.proof(Situation(judged.deployment, judged.policy, {}))
+
+
+def _cpu_source(judged: Judged, otherwise: str) -> str:
+    """The method that the CPU's share follows."""
+    method = judged.strategy.method(Situation(judged.deployment, judged.policy, {}))
+    return otherwise if method is None else f"{method.title}: {method.source}"

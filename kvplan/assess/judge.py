@@ -4,74 +4,23 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kvplan.assess import numbers
 from kvplan.assess.budgets import Judged, budgets
+from kvplan.assess.frame import Frame, plan_ends
 from kvplan.assess.longest import request_alone, tokens_at_load, why_not_alone, worse
 from kvplan.core.accounts import Loads
-from kvplan.core.decode import decode_step
-from kvplan.core.demand import demand
+from kvplan.core.answers import Answers, Question, Questions
 from kvplan.core.kv_cache import growing_bytes_per_token
-from kvplan.core.placement import place
-from kvplan.core.prefill import ttft_s
-from kvplan.core.shapes import Plan
-from kvplan.core.verdicts import FULL, heaviest, loads, longest_context, most_users, outcome
-from kvplan.domain.assessment import OUTCOMES, RESOURCES, AccuracyLoss, StrategyAssessment
+from kvplan.core.verdicts import FULL, heaviest, outcome
+from kvplan.domain.assessment import OUTCOMES, RESOURCES, AccuracyLoss, RequestAlone, StrategyAssessment
 from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Host
 from kvplan.domain.interval import Interval
-from kvplan.domain.kv_format import NATIVE_16_BIT, KvFormat
 from kvplan.engines import find_engine
 from kvplan.engines.interface import KvKernel
 from kvplan.strategies import all_strategies
-from kvplan.strategies.interface import Accuracy, Excuse, Situation, Strategy
+from kvplan.strategies.interface import Accuracy, Excuse, Strategy
 
 USERS_CEILING = 65536.0
-
-
-class Frame(NamedTuple):
-    """What all strategies of one deployment have in common."""
-
-    situation: Situation
-    resident_kernel: KvKernel | None
-    """The KV type that ``--kv-cache-dtype`` made the engine's own; None for 16 bits."""
-    topology_excuse: Excuse | None
-
-    @property
-    def deployment(self) -> Deployment:
-        return self.situation.deployment
-
-
-def kernel_of(frame: Frame, strategy: Strategy) -> KvKernel | None:
-    """The KV kernel that a strategy runs with; None for the 16-bit cache, or where there is none."""
-    if strategy.kv_suffix is None:
-        return frame.resident_kernel
-    return frame.situation.kernels.get(strategy.kv_suffix)
-
-
-def plan_ends(frame: Frame, strategy: Strategy) -> tuple[Plan, Plan, Plan]:
-    """The strategy's plan at its optimistic, best and pessimistic end."""
-    return plan_end(frame, strategy, 0), plan_end(frame, strategy, 1), plan_end(frame, strategy, 2)
-
-
-def plan_end(frame: Frame, strategy: Strategy, end: int) -> Plan:
-    """The strategy's plan at one end: 0 optimistic, 1 best, 2 pessimistic."""
-    deployment, policy = frame.deployment, frame.situation.policy
-    kernel = kernel_of(frame, strategy)
-    kv_format: KvFormat = kernel.format if kernel else NATIVE_16_BIT
-    gpu = deployment.host.gpu
-    assert gpu is not None  # assess gives every host a compute device
-    charges = strategy.charges(frame.situation)[end]
-    if strategy.kv_suffix is None and kernel is not None:
-        charges = charges._replace(kv_rate_fraction=kernel.format.step_rate_fraction)
-    return Plan(
-        numbers.kv_growths(deployment.model, kv_format, deployment.layout, policy),
-        numbers.model_work(deployment, numbers.weight_bytes(deployment)[end]),
-        charges,
-        numbers.gpu_rates(gpu, deployment, end),
-        numbers.host_rates(deployment, end),
-        numbers.limits(deployment, policy, end),
-        numbers.traffic(deployment),
-    )
 
 
 def judge(frame: Frame, strategy: Strategy) -> StrategyAssessment:
@@ -79,48 +28,67 @@ def judge(frame: Frame, strategy: Strategy) -> StrategyAssessment:
     excuse = find_excuse(frame, strategy)
     if excuse is not None:
         return _excused(frame, strategy, excuse)
-    deployment = frame.deployment
-    users = float(deployment.workload.users)
-    tokens = tokens_at_load(deployment, frame.situation.policy)
-    context = tokens.best
-    ends = plan_ends(frame, strategy)
-    low, best, high = (loads(end, length, users) for end, length in zip(ends, tokens, strict=True))
-    placed = place(ends[1], context, users)
-    step = decode_step(ends[1], placed, context, users)
-    asked = demand(ends[1], placed, step, context, users)
-    judged = Judged(deployment, frame.situation.policy, strategy, ends, (low, best, high), placed, asked)
-    code = outcome(low, best, high, deployment.objectives.margin_fraction)
-    found, reason = OUTCOMES[code], ""
-    bound = None if code <= 1 else binding(low if code == 3 else best)
+    deployment, ends = frame.deployment, plan_ends(frame, strategy)
     alone = request_alone(deployment, ends)
-    if alone is not None and worse(code, alone):
-        found, reason = alone.outcome, why_not_alone(deployment, alone, ends[1].limits.hbm_bytes)
-        bound = "hbm" if alone.outcome in ("unlikely", "no") else None
-    if frame.topology_excuse is not None:
-        found, bound, reason = frame.topology_excuse
-    itl = None if has_no_place(low) else Interval(*map(_itl_s, ends, tokens, (users,) * 3))
-    tokens_ceiling = float(deployment.model.max_context_tokens or 2**24)
-    sharers = users if alone is None else 1.0
+    answers = frame.answer_ends(ends, _questions(frame, alone))
+    low, best, high = (answer.loads for answer in answers)
+    judged = Judged(
+        deployment, frame.situation.policy, strategy, ends, (low, best, high), answers[1].placed, answers[1].demand
+    )
+    found = _found(frame, judged, alone)
+    itl = None if has_no_place(low) else Interval(*(answer.itl_s for answer in answers))
+    users = float(deployment.workload.users)
     return StrategyAssessment(
         id=strategy.id,
         title=strategy.title,
-        outcome=found,
-        bound_by=bound,
-        reason=reason,
+        outcome=found.outcome,
+        bound_by=found.bound_by,
+        reason=found.sentence,
         kv_bytes_per_token=growing_bytes_per_token(ends[1].kv),
         budgets=budgets(judged),
-        users_max=_from_ends([most_users(*at, USERS_CEILING) for at in zip(ends, tokens, strict=True)]),
-        context_tokens_max=_from_ends([longest_context(end, sharers, tokens_ceiling) for end in ends]),
+        users_max=_from_ends([answer.users_max for answer in answers]),
+        context_tokens_max=_from_ends([answer.context_tokens_max for answer in answers]),
         itl_s=itl,
-        ttft_s=_ttft_s(deployment, ends, context, users) if itl else None,
+        ttft_s=_ttft_s(deployment, answers) if itl else None,
         decode_tokens_per_s=itl.map(lambda seconds: users / seconds) if itl else None,
         accuracy=accuracy_loss(frame, strategy),
         flags=_command(frame, strategy, judged),
         overload=heaviest(low),
-        evidence=strategy.evidence,
+        method=_method_name(frame, strategy),
+        evidence=strategy.proof(frame.situation),
         notes=(*strategy.notes(frame.situation), *_numa_notes(deployment, strategy)),
         longest_request=alone,
     )
+
+
+def _questions(frame: Frame, alone: RequestAlone | None) -> Questions:
+    """The load at the three ends. Where lengths differ, the longest context is that of one request."""
+    deployment = frame.deployment
+    users = float(deployment.workload.users)
+    sharers = users if alone is None else 1.0
+    ceiling = float(deployment.model.max_context_tokens or 2**24)
+    lengths = tokens_at_load(deployment, frame.situation.policy)
+    low, best, high = (Question(length, users, sharers, USERS_CEILING, ceiling) for length in lengths)
+    return low, best, high
+
+
+class _Found(NamedTuple):
+    outcome: str
+    bound_by: str | None
+    sentence: str
+
+
+def _found(frame: Frame, judged: Judged, alone: RequestAlone | None) -> _Found:
+    """The outcome of the whole load, unless the longest request or the layout is worse."""
+    if frame.topology_excuse is not None:
+        return _Found(*frame.topology_excuse)
+    low, best, high = judged.loads
+    code = outcome(low, best, high, judged.deployment.objectives.margin_fraction)
+    if alone is not None and worse(code, alone):
+        bound = "hbm" if alone.outcome in ("unlikely", "no") else None
+        limit_bytes = judged.ends[1].limits.hbm_bytes
+        return _Found(alone.outcome, bound, why_not_alone(judged.deployment, alone, limit_bytes))
+    return _Found(OUTCOMES[code], None if code <= 1 else binding(low if code == 3 else best), "")
 
 
 def find_excuse(frame: Frame, strategy: Strategy) -> Excuse | None:
@@ -184,8 +152,14 @@ def _excused(frame: Frame, strategy: Strategy, excuse: Excuse) -> StrategyAssess
         decode_tokens_per_s=None,
         accuracy=accuracy_loss(frame, strategy),
         flags=None,
-        evidence=strategy.evidence,
+        method=_method_name(frame, strategy),
+        evidence=strategy.proof(frame.situation),
     )
+
+
+def _method_name(frame: Frame, strategy: Strategy) -> str | None:
+    method = strategy.method(frame.situation)
+    return None if method is None else method.name
 
 
 def has_no_place(optimistic: Loads) -> bool:
@@ -210,14 +184,10 @@ def _numa_notes(deployment: Deployment, strategy: Strategy) -> tuple[str, ...]:
     )
 
 
-def _itl_s(plan: Plan, context: float, users: float) -> float:
-    return decode_step(plan, place(plan, context, users), context, users).itl_s
-
-
-def _ttft_s(deployment: Deployment, ends: tuple[Plan, Plan, Plan], context: float, users: float) -> Interval | None:
+def _ttft_s(deployment: Deployment, answers: Answers) -> Interval | None:
     if deployment.host.gpu is None or deployment.host.gpu.flops is None:
         return None
-    return Interval(*(ttft_s(end, place(end, context, users), context) for end in ends))
+    return Interval(*(answer.ttft_s for answer in answers))
 
 
 def _from_ends(values: list[float]) -> Interval:
@@ -242,6 +212,8 @@ def _loss_of_kernel(frame: Frame, kernel: KvKernel) -> Accuracy:
 
 def _command(frame: Frame, strategy: Strategy, judged: Judged) -> str | None:
     flags = strategy.flags(frame.situation, judged.placed)
-    if flags is None:
-        return None
-    return find_engine(frame.deployment.engine.name).command(frame.deployment, flags) or None
+    engine, kernel = find_engine(frame.deployment.engine.name), frame.resident_kernel
+    if strategy.kv_suffix is None and kernel is not None and "kv_cache_dtype" not in engine.settings_flags:
+        chosen = engine.kv_flags(kernel, frame.deployment)
+        flags = None if flags is None or chosen is None else (*chosen, *flags)
+    return None if flags is None else engine.command(frame.deployment, flags) or None

@@ -8,7 +8,7 @@ from kvplan.core.shapes import GpuRates, HostRates, KvGrowth, KvGrowths, Limits,
 from kvplan.domain.deployment import Deployment, Layout
 from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
-from kvplan.domain.kv_format import KvFormat
+from kvplan.domain.kv_format import NATIVE_16_BIT, KvFormat
 from kvplan.domain.model import UNKNOWN_TOWER_ELEMENTS, KvLayers, Model
 from kvplan.domain.workload import Workload
 from kvplan.engines.interface import MemoryPolicy
@@ -71,15 +71,24 @@ def layer_bytes_per_sequence(layers: KvLayers, kv_format: KvFormat, layout: Layo
         recurrent = 4.0 if layers.state.recurrent_float32 else policy.state_bytes.recurrent
         one = layers.state.conv_elements * policy.state_bytes.conv + layers.state.recurrent_elements * recurrent
         return one * _share(layers, layout, policy) * -(-layers.layers // layout.pp)
-    return _entry_bytes(layers, kv_format, layout, policy) * (layers.sequence_tokens or 0)
+    entry = _entry_bytes(layers, kv_format, layout, policy)
+    if kv_format.residual_tokens and layers.grows:
+        more = _entry_bytes(layers, NATIVE_16_BIT, layout, policy) - entry
+        return more * kv_format.residual_tokens
+    return entry * (layers.sequence_tokens or 0)
 
 
 def _entry_bytes(layers: KvLayers, kv_format: KvFormat, layout: Layout, policy: MemoryPolicy) -> float:
-    one = kv_format.bytes_of(layers.elements_per_token, layers.vectors_per_token)
-    if layers.index_bytes:
-        one = float(layers.index_bytes)
+    elements, vectors = layers.elements_per_token, layers.vectors_per_token
     stage_layers = -(-layers.layers // layout.pp)
-    return one * _share(layers, layout, policy) * stage_layers / layers.tokens_per_entry
+    # the fullest stage of a pipeline has the first layers or the last ones; a single stage has both
+    native = min(kv_format.native_layers // (1 if layout.pp == 1 else 2), stage_layers)
+    entries = kv_format.bytes_of(elements, vectors) * (stage_layers - native)
+    if native:
+        entries += NATIVE_16_BIT.bytes_of(elements, vectors) * native
+    if layers.index_bytes:
+        entries = float(layers.index_bytes) * stage_layers
+    return entries * _share(layers, layout, policy) / layers.tokens_per_entry
 
 
 def _share(layers: KvLayers, layout: Layout, policy: MemoryPolicy) -> float:

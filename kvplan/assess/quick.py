@@ -10,7 +10,8 @@ from itertools import groupby
 from operator import itemgetter
 
 from kvplan.assess import build_frame, chosen_strategies
-from kvplan.assess.judge import Frame, accuracy_loss, find_excuse, judge, plan_end
+from kvplan.assess.frame import Frame, plan_ends
+from kvplan.assess.judge import accuracy_loss, find_excuse, judge
 from kvplan.assess.longest import tokens_at_load
 from kvplan.assess.verdict import best_first, typical_loss
 from kvplan.core.verdicts import FULL, heaviest_at
@@ -46,6 +47,6 @@ def _inside(frame: Frame, strategy: Strategy) -> bool:
     if find_excuse(frame, strategy) is not None:
         return False
     workload = frame.deployment.workload
-    plan = plan_end(frame, strategy, _BEST)
+    plan = plan_ends(frame, strategy)[_BEST]
     tokens = tokens_at_load(frame.deployment, frame.situation.policy).best
     return heaviest_at(plan, tokens, float(workload.users)) <= FULL

@@ -12,7 +12,7 @@ from kvplan.units import to_gib, to_ms
 
 _OUTCOME_RANK = {"fits": 0, "tight": 1, "unlikely": 2, "no": 3, "unknown": 4, "na": 5}
 UNPUBLISHED_LOSS = 50.0
-_PLAINNESS = {"hbm": 0, "kv-fp8": 1, "kv-q8_0": 1}
+_PLAINNESS = {"hbm": 0, "kv-fp8": 1, "kv-q8_0": 1, "kv-int8": 1}
 _NAMES = {
     "hbm": "HBM",
     "dram_capacity": "DRAM",
@@ -103,7 +103,8 @@ def _works(deployment: Deployment, best: StrategyAssessment) -> str:
     if best.accuracy.high is None:
         text += ", if an accuracy loss that nobody has published is acceptable"
     elif best.accuracy.high > 0.0:
-        span = f"{best.accuracy.low:g} to {best.accuracy.high:g} points on {best.accuracy.on}"
+        low, high = f"{best.accuracy.low:g}", f"{best.accuracy.high:g}"
+        span = f"{high if low == high else f'{low} to {high}'} points on {best.accuracy.on}"
         text += f", if the published accuracy loss of {span} is acceptable"
     if best.longest_request is not None:
         text += f"; the longest request, {deployment.workload.context_tokens:,} tokens, has room too"
@@ -140,11 +141,16 @@ def places_all(item: StrategyAssessment) -> bool:
 
 
 def _offload_price(items: Iterable[StrategyAssessment]) -> str:
-    """What weight offload would run at, where its bytes find a place."""
-    for item in items:
-        if item.id == "weight-offload" and item.itl_s is not None and places_all(item):
-            return f"; weight-offload holds them at {1.0 / item.itl_s.best:.2g} tokens/s a user"
-    return ""
+    """What weights or experts in host memory would run at, where their bytes find a place: the faster of the two."""
+    rates = [
+        (1.0 / item.itl_s.best, item.id)
+        for item in items
+        if item.id in ("weight-offload", "expert-offload") and item.itl_s is not None and places_all(item)
+    ]
+    if not rates:
+        return ""
+    rate, name = max(rates)
+    return f"; {name} holds them at {rate:.2g} tokens/s a user"
 
 
 def weights_sentence(deployment: Deployment, items: Iterable[StrategyAssessment]) -> str:

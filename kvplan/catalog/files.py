@@ -94,8 +94,7 @@ class Table:
 
 def catalog_files(shipped_name: str, extra: Sequence[str] = ()) -> tuple[CatalogFile, ...]:
     """In this order: shipped, the user's config folder, ``$KVPLAN_CATALOG``, ``extra`` (``--catalog``)."""
-    listed = [path for path in os.environ.get("KVPLAN_CATALOG", "").split(os.pathsep) if path]
-    return (_shipped(shipped_name), *map(read_file, [*_config_paths(), *listed, *extra]))
+    return (shipped_file(shipped_name), *map(read_file, [*config_paths(), *listed_paths(), *extra]))
 
 
 def digest(files: Sequence[CatalogFile]) -> str:
@@ -111,6 +110,20 @@ def digest(files: Sequence[CatalogFile]) -> str:
 
 def read_file(path: str) -> CatalogFile:
     """A user's file as text, or one clear line why it can't be read."""
+    return file_of(path, read_whole(path))
+
+
+def file_of(path: str, data: bytes) -> CatalogFile:
+    """A user's file with these bytes."""
+    where = shorten(path, 200)
+    try:
+        return CatalogFile(path=where, text=data.decode("utf-8-sig"), shipped=False)
+    except UnicodeDecodeError:
+        raise CatalogError("is not a text file in UTF-8", where=where) from None
+
+
+def read_whole(path: str) -> bytes:
+    """A user's file as it is, or one clear line why it can't be read."""
     where = shorten(path, 200)
     try:
         status = os.stat(path)
@@ -125,10 +138,7 @@ def read_file(path: str) -> CatalogFile:
         raise CatalogError(f"can't be read: {reason}", where=where) from None
     if len(data) > LARGEST_FILE_BYTES:
         raise CatalogError("is larger than 16 MiB, too large for a catalog", where=where)
-    try:
-        return CatalogFile(path=where, text=data.decode("utf-8-sig"), shipped=False)
-    except UnicodeDecodeError:
-        raise CatalogError("is not a text file in UTF-8", where=where) from None
+    return data
 
 
 @lru_cache(maxsize=64)
@@ -148,7 +158,7 @@ def parse(file: CatalogFile) -> dict[str, Any]:
         raise CatalogError(f"is not valid TOML: {_LINE_OF_ERROR.sub('', message)}", where=where) from None
 
 
-def _shipped(name: str) -> CatalogFile:
+def shipped_file(name: str) -> CatalogFile:
     """A catalog that comes with kvplan: in ``kvplan/data`` of an installed wheel, at the top of a checkout."""
     package = Path(__file__).parent.parent
     for path in (package / "data" / name, package.parent / name):
@@ -159,12 +169,22 @@ def _shipped(name: str) -> CatalogFile:
     raise CatalogError("the catalog that comes with kvplan is missing", where=name, help="install kvplan again")
 
 
-def _config_paths() -> list[str]:
-    """Every ``*.toml`` of the user's config folder, by name. A folder that can't be looked into counts as absent."""
+def config_folder() -> str:
+    """Where a user's own catalogs are: ``$XDG_CONFIG_HOME/kvplan``, else ``~/.config/kvplan``."""
     base = os.environ.get("XDG_CONFIG_HOME", "")
     if not os.path.isabs(base):
         base = os.path.join(os.path.expanduser("~"), ".config")
-    folder = os.path.join(base, "kvplan")
+    return os.path.join(base, "kvplan")
+
+
+def listed_paths() -> list[str]:
+    """The files of ``$KVPLAN_CATALOG``."""
+    return [path for path in os.environ.get("KVPLAN_CATALOG", "").split(os.pathsep) if path]
+
+
+def config_paths() -> list[str]:
+    """Every ``*.toml`` of the user's config folder, by name. A folder that can't be looked into counts as absent."""
+    folder = config_folder()
     try:
         found = sorted(os.listdir(folder))
     except OSError:

@@ -7,8 +7,9 @@ domain without loading pydantic.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import NamedTuple
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from kvplan.catalog.files import CatalogFile, Table, catalog_files, parse, read_file
 from kvplan.catalog.hardware_domain import LINK_CLASSES_GB_PER_S, Row, best_of, gpu_of, host_of, link_named
@@ -27,7 +28,14 @@ __all__ = [
     "pool_sizes",
 ]
 
-_FILE = "hardware.toml"
+SHIPPED = "hardware.toml"
+
+_POOL_LINE = re.compile(
+    r'^(?:\[(hosts|gpus)\.(?:"([^"\n]+)"|([\w-]+))\]'
+    r'|(gpu|gpus|dram_gib|gpu_share_fraction|hbm_gib) = (?:"([^"\n]+)"|(?:\{[^\n]*? best = )?([\d.]+)))',
+    re.MULTILINE,
+)
+"""A row's header, or one of its figures: a number, the best of an interval, or the name of a GPU."""
 
 
 class HostListing(NamedTuple):
@@ -40,18 +48,18 @@ class HostListing(NamedTuple):
 
 def host_table(extra: Sequence[str] = ()) -> Table:
     """All host rows: names, aliases, raw tables."""
-    return Table("hosts", catalog_files(_FILE, extra))
+    return Table("hosts", catalog_files(SHIPPED, extra))
 
 
 def load_host(name: str, extra: Sequence[str] = ()) -> Host:
     """A host by name or alias in any case, or from a TOML file with one host table."""
     if "/" in name or os.sep in name or name.endswith(".toml"):
         return _host_of_file(name, extra)
-    files = catalog_files(_FILE, extra)
+    files = catalog_files(SHIPPED, extra)
     hosts = Table("hosts", files)
     found = hosts.find(name)
     if found is not None:
-        return _host(found, *hosts.row(found), Table("gpus", files))
+        return host_of_row(found, *hosts.row(found), Table("gpus", files))
     if os.path.isfile(name):
         return _host_of_file(name, extra)
     raise UnknownName.of("host", name, [*hosts.names(), *hosts.aliases()], listing="kvplan host list")
@@ -59,35 +67,65 @@ def load_host(name: str, extra: Sequence[str] = ()) -> Host:
 
 def list_hosts(extra: Sequence[str] = ()) -> list[HostListing]:
     """Every host of the catalog in file order."""
-    files = catalog_files(_FILE, extra)
+    files = catalog_files(SHIPPED, extra)
     hosts, gpus = Table("hosts", files), Table("gpus", files)
     listings = []
     for name in hosts.names():
         row, file = hosts.row(name)
-        listings.append(HostListing(_host(name, row, file, gpus), tuple(row.get("aliases", ())), file.path))
+        listings.append(HostListing(host_of_row(name, row, file, gpus), tuple(row.get("aliases", ())), file.path))
     return listings
 
 
 def pool_sizes(extra: Sequence[str] = ()) -> list[tuple[float, str]]:
     """(GiB of all GPUs together, host), smallest first: a light index for a search of hosts with GPUs."""
-    files = catalog_files(_FILE, extra)
+    files = catalog_files(SHIPPED, extra)
+    if len(files) == 1:
+        sections = _pool_figures(files[0].text)
+        return _pools(sections["hosts"], sections["hosts"].__getitem__, sections["gpus"].get)
     hosts, gpus = Table("hosts", files), Table("gpus", files)
+
+    def figures_of_gpu(name: str) -> Mapping[str, Any] | None:
+        found = gpus.find(name)
+        return None if found is None else gpus.figures(found, ("hbm_gib",))
+
+    keys = ("gpu", "gpus", "dram_gib", "gpu_share_fraction")
+    return _pools(hosts.names(), lambda name: hosts.figures(name, keys), figures_of_gpu)
+
+
+def _pools(
+    names: Iterable[str], figures: Callable[[str], Row], figures_of_gpu: Callable[[str], Row | None]
+) -> list[tuple[float, str]]:
     found = []
-    for name in hosts.names():
-        row = hosts.figures(name, ("gpu", "gpus", "dram_gib", "gpu_share_fraction"))
-        gpu = gpus.find(row["gpu"]) if isinstance(row.get("gpu"), str) else None
+    for name in names:
+        row = figures(name)
+        gpu = figures_of_gpu(row["gpu"]) if isinstance(row.get("gpu"), str) else None
         if gpu is None:
             continue
-        each = best_of(gpus.figures(gpu, ("hbm_gib",)).get("hbm_gib"))
+        each = best_of(gpu.get("hbm_gib"))
         pool = best_of(row.get("dram_gib")) or 0.0
         total = pool * (best_of(row.get("gpu_share_fraction")) or 1.0) if each is None else each * row.get("gpus", 1)
         found.append((total, name))
     return sorted(found)
 
 
+def _pool_figures(text: str) -> dict[str, dict[str, dict[str, Any]]]:
+    """Section -> name -> what ``pool_sizes`` needs of the row, by the lines of the shipped file alone.
+
+    Parsing 250 rows as TOML costs a twentieth of a whole ``fit``, and it is asked for wherever a plan does not fit.
+    """
+    sections: dict[str, dict[str, dict[str, Any]]] = {"hosts": {}, "gpus": {}}
+    row: dict[str, Any] = {}
+    for section, quoted, plain, key, word, figure in _POOL_LINE.findall(text):
+        if section:
+            row = sections[section][quoted or plain] = {}
+        else:
+            row[key] = word or (int(figure) if key == "gpus" else float(figure))
+    return sections
+
+
 def load_gpu(name: str, extra: Sequence[str] = ()) -> Gpu:
     """A GPU by name or alias; one that shares its host's memory can't be loaded without the host."""
-    gpus = Table("gpus", catalog_files(_FILE, extra))
+    gpus = Table("gpus", catalog_files(SHIPPED, extra))
     found = gpus.find(name)
     if found is None:
         raise UnknownName.of("GPU", name, [*gpus.names(), *gpus.aliases()], listing="kvplan host list")
@@ -98,26 +136,33 @@ def load_gpu(name: str, extra: Sequence[str] = ()) -> Gpu:
 
 
 def _host_of_file(path: str, extra: Sequence[str]) -> Host:
-    """The one host of a user's file: a ``[hosts.name]`` table, or a flat one with ``name = ...``."""
+    """The one host of a user's file, whose GPU may be a row of the same file."""
+    name, row, file = host_row_of_file(path)
+    shipped = catalog_files(SHIPPED, extra)
+    own = [file] if isinstance(parse(file).get("hosts"), dict) else []
+    return host_of_row(name, row, file, Table("gpus", [*shipped, *own]))
+
+
+def host_row_of_file(path: str) -> tuple[str, Row, CatalogFile]:
+    """The name and the row of the one host of a file: a ``[hosts.name]`` table, or a flat one with ``name = ...``."""
     file = read_file(path)
     tables = parse(file)
-    shipped = catalog_files(_FILE, extra)
     if isinstance(tables.get("hosts"), dict):
         hosts = Table("hosts", [file])
         if len(hosts.names()) != 1:
             raise CatalogError(f"must hold one host table (it holds {len(hosts.names())})", where=file.path)
         name = hosts.names()[0]
-        return _host(name, *hosts.row(name), Table("gpus", [*shipped, file]))
+        return name, *hosts.row(name)
     if not tables:
         raise CatalogError("holds no host table", where=file.path)
     name = tables.get("name", os.path.splitext(os.path.basename(path))[0])
     if not isinstance(name, str):
         raise CatalogError(f"name must be text (it is {shorten(repr(name))})", where=file.path)
-    flat = {key: value for key, value in tables.items() if key != "name"}
-    return _host(name, flat, file, Table("gpus", shipped))
+    return name, {key: value for key, value in tables.items() if key != "name"}, file
 
 
-def _host(name: str, row: Row, file: CatalogFile, gpus: Table) -> Host:
+def host_of_row(name: str, row: Row, file: CatalogFile, gpus: Table) -> Host:
+    """The host of one row, checked unless it is a shipped one; ``gpus`` are the rows that it may name."""
     where = f"{file.path} [hosts.{shorten(name)}]"
     if not file.shipped:
         from kvplan.catalog.hardware_rows import checked_row

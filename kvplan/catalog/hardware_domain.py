@@ -54,12 +54,26 @@ _APPLE_READ = (
 _STEP_OVERHEAD_MS = Interval(0.5, 1.5, 2.5)
 _STEP_OVERHEAD_BASIS = "class estimate: 0.5 to 2.0 ms fitted on five GPUs"
 
+DISPLAY_RESERVE_GIB: Final = {
+    "linux": Interval(0.0, 0.0, 0.77),
+    "windows": Interval(0.6, 1.07, 3.0),
+    "wsl": Interval(0.83, 1.31, 3.0),
+}
+"""GPU memory that a display holds, by platform; at best a Linux machine has none, as the catalog's sources have not.
+
+A Linux session 500 to 785 MiB; Windows (WDDM) idle 600 to 1650 MiB, with applications 1.76 to 3.0 GiB; WSL2 851 MiB in
+an idle container, 1.31 GiB with what nvidia-smi does not show.
+"""
+_DISPLAYS = "idle GPU memory in issues of vLLM, ollama and llama.cpp users, club-3090 docs"
+
 _BASIS_KEY = {
     "hbm_gib": "hbm_bytes",
     "step_overhead_ms": "step_overhead_s",
     "dram_gib": "dram_bytes",
     "dram_gb_per_s": "dram_bytes_per_s",
     "link_gb_per_s": "link",
+    "os_reserve_gib": "os_reserve_bytes",
+    "display_reserve_gib": "display_reserve_bytes",
     "vcpus": "cpu_cores",
 }
 """Field of a file -> field of the domain, where the unit in the name changes."""
@@ -106,6 +120,7 @@ def gpu_of(name: str, row: Row, file: str, pool_gib: float | None) -> Gpu:
         peer_bytes_per_s=gb_per_s(row["peer_gb_per_s"]) if "peer_gb_per_s" in row else None,
         source=row.get("source", file),
         basis=basis,
+        fp8_flops=tflops(row["fp8_tflops"]) if "fp8_tflops" in row else None,
     )
 
 
@@ -114,7 +129,13 @@ def host_of(name: str, row: Row, gpu: Gpu | None, file: str, *, unified: bool) -
     cores, cores_basis = _cores(row)
     link, link_basis = _link(row, gpu, unified=unified)
     reserve_gib, reserve_basis = _os_reserve_gib(row, unified=unified)
-    marks = {"cpu_cores": cores_basis, "link": link_basis, "os_reserve_bytes": reserve_basis}
+    display_gib, display_basis = _display_reserve_gib(row, gpu, unified=unified)
+    marks = {
+        "cpu_cores": cores_basis,
+        "link": link_basis,
+        "os_reserve_bytes": reserve_basis,
+        "display_reserve_bytes": display_basis,
+    }
     dram_gib = best_of(row.get("dram_gib"))
     return Host(
         name=name,
@@ -133,7 +154,7 @@ def host_of(name: str, row: Row, gpu: Gpu | None, file: str, *, unified: bool) -
         os_reserve_bytes=gib(reserve_gib),
         source=row.get("source", file),
         platform=row.get("platform", "linux"),
-        display_reserve_bytes=gib(row.get("display_reserve_gib", 0.0)),
+        display_reserve_bytes=display_gib.scaled(gib(1)),
         usd_per_hour=row.get("usd_per_hour"),
         basis={field: mark for field, mark in marks.items() if mark} | _bases(row),
         notes=tuple(row.get("notes", ())),
@@ -188,6 +209,19 @@ def _link(row: Row, gpu: Gpu | None, *, unified: bool) -> tuple[Link | None, str
     if "link_gb_per_s" in row:
         return Link(kind, _figure(row["link_gb_per_s"]).scaled(gb_per_s(1)), shared), ""
     return Link(kind, link_named(kind).bytes_per_s, shared), f"class figure of {kind}: nvbandwidth, hosts of that class"
+
+
+def _display_reserve_gib(row: Row, gpu: Gpu | None, *, unified: bool) -> tuple[Interval, str]:
+    """What a display holds of the GPU: as the row says, else the platform's class where there may be one.
+
+    With a unified pool it is inside what the GPU can't have.
+    """
+    if "display_reserve_gib" in row:
+        return _figure(row["display_reserve_gib"]), ""
+    platform, category = row.get("platform", "linux"), row.get("category", "desktop")
+    if gpu is None or unified or (platform == "linux" and category != "desktop"):
+        return Interval.exact(0.0), ""
+    return DISPLAY_RESERVE_GIB.get(platform, DISPLAY_RESERVE_GIB["linux"]), f"class estimate: {platform}, {_DISPLAYS}"
 
 
 def _os_reserve_gib(row: Row, *, unified: bool) -> tuple[float, str]:

@@ -36,28 +36,28 @@ def _shown(value: object) -> str:
         return "a number of thousands of digits"
 
 
-def _number(value: object, largest: float, whole: bool = False) -> float:
-    """A finite number above 0 and up to ``largest``; booleans and text are no numbers."""
+def _number(value: object, largest: float, whole: bool = False, zero: bool = False) -> float:
+    """A finite number above 0 (or from 0 on) and up to ``largest``; booleans and text are no numbers."""
     if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
         raise _refuse("must be a whole number" if whole else "must be a number", value)
     if value != value:
         raise _refuse("must be a number", value)
-    if value <= 0:
-        raise _refuse("must be greater than 0", value)
+    if value < 0 or (value == 0 and not zero):
+        raise _refuse("must not be negative" if zero else "must be greater than 0", value)
     if value > largest:
         raise _refuse(f"must be at most {largest:,g}", value)
     return value
 
 
-def _interval(value: object, largest: float) -> object:
+def _interval(value: object, largest: float, zero: bool = False) -> object:
     """A number, or a table with low <= best <= high and perhaps a basis."""
     if not isinstance(value, Mapping):
-        return _number(value, largest)
+        return _number(value, largest, zero=zero)
     unknown = [key for key in value if key not in ("low", "best", "high", "basis")]
     missing = [key for key in ("low", "best", "high") if key not in value]
     if unknown or missing:
         raise _refuse("must be a number or { low, best, high, basis }", value)
-    low, best, high = (_number(value[key], largest) for key in ("low", "best", "high"))
+    low, best, high = (_number(value[key], largest, zero=zero) for key in ("low", "best", "high"))
     if not low <= best <= high:
         raise _refuse("must have low <= best <= high", (low, best, high))
     if not isinstance(value.get("basis", ""), str):
@@ -79,9 +79,7 @@ def _figure_up_to(largest: float) -> Any:
 
 def _reserve(value: object) -> object:
     """GiB kept aside; the one figure that may be 0."""
-    if value == 0 and not isinstance(value, bool):
-        return 0.0
-    return _interval(value, 65_536)
+    return _interval(value, 65_536, zero=True)
 
 
 def _one_of(choices: tuple[str, ...]) -> Any:
@@ -136,6 +134,7 @@ class GpuRow(_Row):
     hbm_gib: Annotated[Any, _figure_up_to(16_384)] = None
     hbm_gb_per_s: Annotated[float, _up_to(1_000_000)] = 0.0
     bf16_tflops: Annotated[float, _up_to(1_000_000)] = 0.0
+    fp8_tflops: Annotated[float, _up_to(1_000_000)] = 0.0
     weight_read_fraction: Annotated[Any, _figure_up_to(1)] = None
     kv_read_fraction: Annotated[Any, _figure_up_to(1)] = None
     step_overhead_ms: Annotated[Any, _figure_up_to(10_000)] = None

@@ -26,15 +26,27 @@ class ModelRow(BaseModel):
     source: str | None = None
     """Where the config and the count come from; the file itself where missing."""
     notes: str | None = None
-    config: dict[str, Any]
+    config: dict[str, Any] | None = None
+    null_keys: list[str] = []
+    """Keys that the config states as null, which TOML can't: ``text_config.sliding_window``."""
+    layout: dict[str, Any] | None = None
+    """Instead of ``config``: what a checkpoint without one says, see layout_rows.py."""
+    stored: dict[str, Any] | None = None
+    """True bytes of the tensors, where they are known."""
+    weights: dict[str, Any] | None = None
+    """Element counts of the tensors, where they are not those that the config gives."""
 
 
 def check_row(row: dict[str, Any], where: str) -> dict[str, Any]:
     """The row as given, or the first thing that is wrong with it as a CatalogError."""
     try:
-        ModelRow.model_validate(row)
+        checked = ModelRow.model_validate(row)
     except ValidationError as error:
         raise _in_one_line(error, where) from None
+    if checked.config is None and checked.layout is None:
+        raise CatalogError("config is missing", where=where)
+    if checked.config is not None and checked.layout is not None:
+        raise CatalogError("has both a config and a layout; one of them describes the model", where=where)
     return row
 
 

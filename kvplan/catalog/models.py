@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
@@ -14,6 +15,7 @@ from kvplan.errors import UnknownName
 SHIPPED: Final = "models.toml"
 SECTION: Final = "models"
 _FILE_ENDINGS = (".json", ".gguf", ".safetensors")
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(?:@[\w./-]+)?")
 
 
 class ModelRow(NamedTuple):
@@ -30,21 +32,29 @@ class ModelRow(NamedTuple):
     model: Model
 
 
-def load_model(name: str, extra: Sequence[str] = ()) -> Model:
-    """The model of a catalog row, or of a config at a path. ``extra`` are ``--catalog`` files.
+def load_model(name: str, extra: Sequence[str] = (), *, fetch: bool = False) -> Model:
+    """The model of a catalog row, of a checkpoint at a path, or (``fetch``) of a hub id that is neither.
 
-    Catalog names go before paths: a folder that happens to be called ``llama3-8b`` is meant by ``./llama3-8b``.
+    ``extra`` are ``--catalog`` files. Catalog names go before paths: a folder that happens to be called ``llama3-8b``
+    is meant by ``./llama3-8b``.
     """
     table = model_table(extra)
     found = table.find(name)
     if found is not None:
         return _from_row(table, found)
+    if fetch and "/" in name and not _exists(name):
+        from kvplan.checkpoints.hub import looks_like_hub_id, read_hub
+
+        if looks_like_hub_id(name):
+            return read_hub(name)
     if _looks_like_path(name):
         from kvplan.checkpoints.read import read_model
 
         return read_model(name)
-    known = [*table.names(), *table.aliases()]
-    raise UnknownName.of("model", name, known, listing="kvplan model list")
+    error = UnknownName.of("model", name, [*table.names(), *table.aliases()], listing="kvplan model list")
+    if not fetch and _HUB_ID.fullmatch(name):
+        error.help = f"{error.help}; fit, kv and model import read it from the Hugging Face Hub with --fetch"
+    raise error
 
 
 def list_models(extra: Sequence[str] = ()) -> list[ModelRow]:
@@ -104,7 +114,7 @@ def _checked(name: str, row: dict[str, Any], file: CatalogFile) -> dict[str, Any
 
 def _model(name: str, row: dict[str, Any], file: CatalogFile) -> Model:
     where = _where(name, file)
-    if "layout" in row or "stored" in row or "null_keys" in row:
+    if not row.keys().isdisjoint(("layout", "null_keys", "stored", "weights")):
         from kvplan.catalog.imported_rows import model_of_row
 
         return model_of_row(name, row, where, row.get("source") or file.path)
@@ -127,6 +137,10 @@ def _looks_like_path(name: str) -> bool:
     """A path that exists, ends as a file of a model does, or can't be a hub id by its form (``./x``, ``a/b/c``)."""
     if name.lower().endswith(_FILE_ENDINGS) or name.startswith((os.sep, ".", "~")) or name.count("/") > 1:
         return True
+    return _exists(name)
+
+
+def _exists(name: str) -> bool:
     try:
         return os.path.lexists(name)
     except ValueError:

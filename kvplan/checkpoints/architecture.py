@@ -31,6 +31,10 @@ class Architecture(NamedTuple):
     """KV of the MTP layers, which cache only while they speculate."""
     mtp_copies: int = 0
     """Elements of the embedding and head copies that are stored with the MTP heads."""
+    lookup: int = 0
+    """Of the body's ``other``: tables of which a token reads a few rows."""
+    mtp_unstated: bool = False
+    """No key says whether the checkpoint stores the MTP heads: they count where the published total shows them."""
     towers: int = 0
     towers_unknown: bool = False
     warnings: tuple[str, ...] = ()

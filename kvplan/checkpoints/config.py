@@ -124,6 +124,18 @@ class Config:
             raise self.wrong(name, value, "must be an object")
         return Config(value, self.where, prefix=f"{self._prefix}{name}.", outer=self)
 
+    def sections(self, name: str, *, layers: int) -> list[Config]:
+        """One nested object per layer, as in ``block_configs``; a missing key is an error."""
+        value = self.get(name)
+        if value is None:
+            raise self.missing(name)
+        found = []
+        for number, item in enumerate(self._one_per_layer(name, value, layers)):
+            if not isinstance(item, Mapping):
+                raise self.wrong(f"{name}[{number}]", item, "must be an object")
+            found.append(Config(item, self.where, prefix=f"{self._prefix}{name}[{number}].", outer=self))
+        return found
+
     def text(self) -> Config:
         """The language model's level: a nested object where there is one, else this level."""
         level = self.section("thinker_config") or self
@@ -133,6 +145,10 @@ class Config:
         """The same keys under a model_type that stands elsewhere."""
         keys = {**self._keys, "model_type": model_type}
         return Config(keys, self.where, prefix=self._prefix, outer=self._outer, defaults=self._defaults)
+
+    def path(self, name: str) -> str:
+        """A key as errors name it, with the levels above it."""
+        return f"{self._prefix}{name}"
 
     def missing(self, name: str) -> InputError:
         """The error for a key that has to be there."""

@@ -9,11 +9,8 @@ from kvplan.checkpoints import families, quantization, towers
 from kvplan.checkpoints.architecture import Architecture
 from kvplan.checkpoints.config import Config
 from kvplan.domain.model import Model, WeightElements
-from kvplan.errors import InputError, UnknownArchitecture
+from kvplan.errors import InputError
 from kvplan.units import LARGEST_COUNT
-
-_OTHER_LAYOUTS = ("block_configs", "per_layer_config")
-"""Keys that give each layer a shape of its own: the formulas of a family don't hold where they are set."""
 
 
 def model_from_config(
@@ -22,9 +19,6 @@ def model_from_config(
 ) -> Model:  # fmt: skip
     """The model that a config describes. ``where`` is the file or row that errors name."""
     keys = Config(config, where)
-    for key in _OTHER_LAYOUTS:
-        if keys.text().get(key):
-            raise UnknownArchitecture(f"{key} changes the layers in a way that kvplan does not know yet", where=where)
     architecture = families.read(keys)
     stored = quantization.stored(keys, experts=architecture.experts is not None)
     weights = _weights(architecture, stored, published_parameters)
@@ -58,7 +52,8 @@ def _weights(architecture: Architecture, stored: quantization.Stored, published:
     """Element counts by part.
 
     Copies of the embedding that come with MTP heads are left out where the published total shows that the
-    checkpoint has none (GLM-4.6). What it shows beyond the text body is the tower that the config leaves out.
+    checkpoint has none (GLM-4.6), whole heads that no key tells where it does not show them (Qwen3-Next). What it
+    shows beyond the text body is the tower that the config leaves out.
     """
     body, mtp = architecture.body, architecture.mtp
     scales = body.scales(stored.scales) + mtp.scales(stored.scales) if stored.scales else 0
@@ -71,8 +66,14 @@ def _weights(architecture: Architecture, stored: quantization.Stored, published:
         mtp=mtp.total + architecture.mtp_copies,
         towers=architecture.towers,
         scales=scales,
+        lookup=architecture.lookup,
+        mtp_kept=(mtp.total if stored.keeps_mtp else mtp.other) + architecture.mtp_copies,
+        mtp_experts=0 if stored.keeps_mtp else mtp.routed_elements,
     )
-    without_copies = weights._replace(mtp=mtp.total)
+    if architecture.mtp_unstated and published != weights.total:
+        scales = body.scales(stored.scales) if stored.scales else 0
+        return weights._replace(mtp=0, mtp_kept=0, mtp_experts=0, scales=scales)
+    without_copies = weights._replace(mtp=mtp.total, mtp_kept=weights.mtp_kept - architecture.mtp_copies)
     if published == without_copies.total:
         return without_copies
     if architecture.towers_unknown and published is not None and published > weights.total:
@@ -83,5 +84,6 @@ def _weights(architecture: Architecture, stored: quantization.Stored, published:
 def _check_total(weights: WeightElements, architecture: Architecture, where: str) -> None:
     """No real model has 2^53 elements; beyond it sums of bytes are not exact any more."""
     kv = sum(kind.layers * kind.elements_per_token for kind in architecture.kv)
+    kv += sum(kind.layers * sum(kind.state[:2]) for kind in architecture.kv if kind.state is not None)
     if weights.total > LARGEST_COUNT or kv > LARGEST_COUNT:
         raise InputError("the sizes in this config give a model of more than 2^53 elements", where=where)

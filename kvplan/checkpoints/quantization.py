@@ -2,7 +2,7 @@
 
 Sources: the quantization_config forms of transformers, compressed-tensors and ModelOpt; the scale counts reproduce
 published totals: 128 x 128 blocks (DeepSeek-V3), one per output row (Llama-3.3-70B FP8-dynamic), two per matrix
-(Devstral 2).
+(Devstral 2). What a config alone does not settle is refused, with the advice to give the files as well.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from kvplan.checkpoints.config import Config
+from kvplan.checkpoints.config import LARGEST_LAYERS, Config
 from kvplan.checkpoints.elements import Matrix
+from kvplan.checkpoints.kept_modules import ADVICE, kept_modules, with_kept
 from kvplan.errors import CannotJudge
 from kvplan.units import shorten
 
@@ -20,10 +21,12 @@ class Stored(NamedTuple):
     """How a checkpoint stores its weights."""
 
     scheme: str
-    """A name of domain.weight_scheme."""
+    """A name of domain.weight_scheme, or one that domain.derived_scheme takes apart."""
     scales: Callable[[Matrix], int] | None = None
     """Scales of one matrix that count as elements; None where packed formats are counted without them."""
     warnings: tuple[str, ...] = ()
+    keeps_mtp: bool = False
+    """The multi-token-prediction heads stay in 16 bits."""
 
 
 _DTYPES = {
@@ -31,29 +34,50 @@ _DTYPES = {
     "float8_e4m3fn": "fp8", "fp8": "fp8",
 }  # fmt: skip
 _NO_DTYPE = "the config states no dtype: 16-bit weights (bf16) are assumed"
+_SMALL_BLOCK = 4096
+"""Elements of a block below which its scale is more than a hundredth of a bit for each."""
 
 
 def stored(config: Config, *, experts: bool) -> Stored:
     """The scheme of a checkpoint by its quantization_config, else by its dtype; ``experts``: it is a mixture."""
-    config = config.text()
-    section = config.section("quantization_config", "compression_config")
-    if section is None:
-        return _plain(config)
-    if section.get("quant_method") is None and section.get("quant_algo") is None and _is_empty(section):
-        return _plain(config)
+    text = config.text()
+    section = text.section("quantization_config", "compression_config")
+    found = _plain(text) if section is None or _is_empty(section) else _quantized(text, section, experts)
+    return _with_expert_dtype(found, text, config) if experts else found
+
+
+def _quantized(text: Config, section: Config, experts: bool) -> Stored:
     method = (section.word("quant_method", "quant_algo", "quant_type") or "").lower()
+    if not method and section.get("config_groups") is not None:
+        method = "compressed-tensors"
     reader = _METHODS.get(method)
     if reader is None:
         known = ", ".join(sorted(_METHODS))
         raise CannotJudge(
             f"quantization method {shorten(method)!r} is not known to kvplan, so its weight bytes can't be judged",
-            where=config.where, help=f"known methods: {known}; or say how the weights are stored with --weights",
+            where=text.where, help=f"known methods: {known}; or {ADVICE}",
         )  # fmt: skip
-    return reader(section, experts)
+    found = reader(section, experts)
+    layers = text.whole("num_hidden_layers", "n_layer", "num_layers", "n_layers")
+    kept = kept_modules(section, min(layers, LARGEST_LAYERS))
+    scheme, warnings = with_kept(found.scheme, kept, section, experts=experts, layers=layers)
+    return found._replace(scheme=scheme, warnings=(*found.warnings, *warnings), keeps_mtp=kept.mtp)
+
+
+def _with_expert_dtype(found: Stored, text: Config, config: Config) -> Stored:
+    """DeepSeek-V4 says outside its quantization_config that the routed experts are stored in MXFP4."""
+    dtype = text.word("expert_dtype") or config.word("expert_dtype")
+    if dtype is None or dtype.lower() in (found.scheme, "fp8"):
+        return found
+    if dtype.lower() not in ("fp4", "mxfp4"):
+        message = f"expert_dtype {shorten(dtype)!r} is not known to kvplan"
+        raise CannotJudge(message, where=config.where, help=ADVICE)
+    return found._replace(scheme=f"{found.scheme}+mxfp4-experts")
 
 
 def _is_empty(section: Config) -> bool:
-    return section.get("config_groups", "load_in_4bit", "load_in_8bit", "bits") is None
+    keys = ("quant_method", "quant_algo", "quant_type", "config_groups", "load_in_4bit", "load_in_8bit", "bits")
+    return section.get(*keys) is None
 
 
 def _plain(config: Config) -> Stored:
@@ -69,18 +93,24 @@ def _plain(config: Config) -> Stored:
 def _fp8(section: Config, experts: bool) -> Stored:
     """One scale per block; without blocks one per matrix, and a second one where activations are static."""
     if section.get("weight_block_size") is not None:
-        return _fp8_blocks(section, "weight_block_size")
+        return fp8_blocks(section, "weight_block_size")
     per_matrix = 2 if section.get("activation_scheme") == "static" else 1
     return Stored("fp8", lambda matrix: per_matrix)
 
 
-def _fp8_blocks(section: Config, key: str) -> Stored:
-    """One scale for each block of rows x columns, also for a block that the matrix does not fill."""
+def fp8_blocks(section: Config, key: str) -> Stored:
+    """One scale for each block of rows x columns, also for a block that the matrix does not fill.
+
+    Scales are 32-bit numbers, or powers of two in a byte (``ue8m0``).
+    """
     sides = section.whole_list(key)
     if len(sides) != 2 or 0 in sides:
         raise section.wrong(key, list(sides), "must be two positive numbers")
     rows, columns = sides
-    return Stored("fp8", lambda matrix: -(-matrix.outputs // rows) * -(-matrix.inputs // columns))
+    scheme = "fp8"
+    if rows * columns < _SMALL_BLOCK:
+        scheme = f"fp8-b{rows * columns}" + ("-ue8m0" if section.get("scale_fmt") == "ue8m0" else "")
+    return Stored(scheme, lambda matrix: -(-matrix.outputs // rows) * -(-matrix.inputs // columns))
 
 
 def _fp8_rows(section: Config, experts: bool) -> Stored:
@@ -89,109 +119,86 @@ def _fp8_rows(section: Config, experts: bool) -> Stored:
 
 
 def _mxfp4(section: Config, experts: bool) -> Stored:
+    """Routed experts alone, as engines read this method (gpt-oss)."""
     return Stored("mxfp4")
 
 
 def _awq(section: Config, experts: bool) -> Stored:
-    return _integers(section, "awq-int4")
+    return _integers(section, zeros=section.flag("zero_point", default=True))
 
 
 def _gptq(section: Config, experts: bool) -> Stored:
-    return _integers(section, "gptq-int4")
+    """GPTQ and AutoRound; ``desc_act`` adds an index per input, a hundredth of a bit."""
+    found = _integers(section, zeros=not section.flag("sym", default=True))
+    if section.get("lm_head") is True:
+        return found._replace(warnings=("the output head is quantized too, and is counted in 16 bits",))
+    return found
 
 
-def _integers(section: Config, four_bits: str) -> Stored:
-    """AWQ, GPTQ and AutoRound: 4 bits in groups of 128, or 8 bits; other groups are near these, and it is said so."""
-    bits = section.count("bits", "w_bit")
+def _integers(section: Config, *, zeros: bool) -> Stored:
+    """Integers of 2 to 8 bits with a 16-bit scale per group, and a zero point where they are asymmetric."""
+    bits = section.count("bits", "w_bit", "wbits")
     group = section.get("group_size", "q_group_size")
-    if bits == 4:
-        scheme = "int4-g32" if group == 32 else four_bits
-        usual = group in (None, 32, 128)
-        return Stored(scheme, warnings=() if usual else (f"groups of {_group(group)} weights are counted as 128",))
-    if bits == 8:
-        return Stored("int8", warnings=("8-bit integers are counted with one scale per row",))
-    raise CannotJudge(f"kvplan knows 4-bit and 8-bit integer weights, not {bits}-bit ones", where=section.where)
+    if not 2 <= bits <= 8:
+        message = f"kvplan knows integer weights of 2 to 8 bits, not {bits}-bit ones"
+        raise CannotJudge(message, where=section.where, help=ADVICE)
+    if group not in (None, -1) and (isinstance(group, bool) or not isinstance(group, int) or not 0 < group <= 2**16):
+        raise section.wrong("group_size", group, "must be a positive number, or -1 for whole rows")
+    return Stored(integer_scheme(bits, 128 if group is None else group, zeros=zeros))
 
 
-def _group(group: object) -> str:
-    return shorten(str(group)) if isinstance(group, (int, str)) else "an unknown number of"
+def integer_scheme(bits: int, group: int, *, zeros: bool) -> str:
+    """The name of integers in groups; a group of -1 is a whole row."""
+    if (bits, group) == (4, 128):
+        return "awq-int4" if zeros else "gptq-int4"
+    return f"int{bits}-" + ("row" if group < 0 else f"g{group}") + ("-zp" if zeros and group > 0 else "")
 
 
 def _bitsandbytes(section: Config, experts: bool) -> Stored:
+    """NF4 or FP4 with a 32-bit scale per 64 weights, or with those scales quantized in turn; or 8-bit integers."""
     if section.flag("load_in_4bit") or section.flag("_load_in_4bit"):
-        return Stored("bnb-nf4")
+        return Stored("bnb-nf4" if section.flag("bnb_4bit_use_double_quant") else "bnb-nf4-single")
     return Stored("int8")
 
 
+def _hqq(section: Config, experts: bool) -> Stored:
+    """HQQ: a 16-bit scale and a 16-bit zero point per group."""
+    inner = section.section("quant_config") or section
+    weights = inner.section("weight_quant_params")
+    if weights is None:
+        raise CannotJudge("HQQ's quant_config states no weight_quant_params", where=section.where, help=ADVICE)
+    bits, group = weights.count("nbits", largest=8), weights.optional_count("group_size") or 64
+    if bits == 1:
+        raise CannotJudge("kvplan does not know 1-bit weights", where=section.where, help=ADVICE)
+    return Stored(f"int{bits}-g{min(group, 2**16)}-zp16")
+
+
 def _modelopt(section: Config, experts: bool) -> Stored:
-    algorithm = (section.word("quant_algo") or "").upper()
-    if algorithm == "FP8":
-        return Stored("fp8", lambda matrix: 2)
-    if algorithm == "NVFP4":
-        return Stored("nvfp4")
-    raise CannotJudge(
-        f"ModelOpt's quant_algo {shorten(algorithm)!r} is not known to kvplan: give FP8 or NVFP4 weights, or --weights",
-        where=section.where,
-    )
+    from kvplan.checkpoints.modelopt import modelopt
+
+    return modelopt(section, experts)
 
 
 def _compressed_tensors(section: Config, experts: bool) -> Stored:
-    """All groups of ``config_groups`` must store their weights alike: kvplan does not know what share each has."""
-    groups = section.section("config_groups")
-    names = groups.names() if groups is not None else []
-    each = [_group_weights(groups.section(name), section, experts) for name in names] if groups is not None else []
-    if not each:
-        raise CannotJudge("config_groups of compressed-tensors names no weights", where=section.where)
-    if len({stored.scheme for stored in each}) > 1:
-        raise CannotJudge(
-            "config_groups stores its groups in different formats, and kvplan does not know how large each is",
-            where=section.where,
-        )
-    return each[0]
+    from kvplan.checkpoints.compressed_tensors import compressed_tensors
 
-
-def _group_weights(group: Config | None, section: Config, experts: bool) -> Stored:
-    weights = group.section("weights") if group is not None else None
-    if weights is None:
-        raise CannotJudge("config_groups of compressed-tensors names no weights", where=section.where)
-    bits, kind = weights.count("num_bits"), weights.word("type") or "int"
-    group_size = weights.optional_count("group_size")
-    if (kind, bits) == ("float", 8):
-        return _float8(weights, weights.word("strategy") or "")
-    if (kind, bits) == ("float", 4):
-        return Stored("mxfp4" if group_size == 32 else "nvfp4")
-    if (kind, bits) == ("int", 8):
-        return Stored("int8")
-    if (kind, bits) == ("int", 4) and group_size == 32:
-        return Stored("int4-g32-experts" if experts and _leaves_attention(section) else "int4-g32")
-    if (kind, bits) == ("int", 4):
-        return Stored("gptq-int4" if weights.flag("symmetric", default=True) else "awq-int4")
-    raise CannotJudge(f"kvplan does not know {bits}-bit {shorten(kind)} weights", where=section.where)
-
-
-def _float8(weights: Config, strategy: str) -> Stored:
-    if strategy == "channel":
-        return Stored("fp8", lambda matrix: matrix.outputs)
-    if strategy == "block":
-        return _fp8_blocks(weights.with_defaults(block_structure=[128, 128]), "block_structure")
-    return Stored("fp8", lambda matrix: 1)
-
-
-def _leaves_attention(section: Config) -> bool:
-    """Whether the attention matrices are on the list of what stays in 16 bits (Kimi K2 Thinking, K2.5)."""
-    ignored = section.get("ignore")
-    return isinstance(ignored, list) and any(isinstance(item, str) and "self_attn" in item for item in ignored)
+    return compressed_tensors(section, experts)
 
 
 _METHODS: dict[str, Callable[[Config, bool], Stored]] = {
     "fp8": _fp8,
     "fbgemm_fp8": _fp8_rows,
+    "ptpc_fp8": _fp8_rows,
     "mxfp4": _mxfp4,
     "awq": _awq,
+    "awq_marlin": _awq,
     "gptq": _gptq,
+    "gptq_marlin": _gptq,
     "auto-round": _gptq,
     "bitsandbytes": _bitsandbytes,
+    "hqq": _hqq,
     "modelopt": _modelopt,
+    "modelopt_fp4": _modelopt,
     "nvfp4": _modelopt,
     "compressed-tensors": _compressed_tensors,
 }

@@ -1,4 +1,8 @@
-"""A path that a user typed -> ``domain.Model``. Nothing of a checkpoint is executed, and its weights are never read."""
+"""A path that a user typed -> ``domain.Model``. Nothing of a checkpoint is executed, and its weights are never read.
+
+A ``config.json`` by itself gives computed weights; a folder gives true ones, from the headers of its safetensors
+files; a GGUF file holds both.
+"""
 
 from __future__ import annotations
 
@@ -7,46 +11,137 @@ import stat
 from pathlib import Path
 from typing import Any, Final
 
+from kvplan.checkpoints.files import LARGEST_CONFIG_BYTES as LARGEST_CONFIG_BYTES
+from kvplan.checkpoints.files import open_file, read_bytes, read_object, unreadable
 from kvplan.checkpoints.model import model_from_config
 from kvplan.domain.model import Model
-from kvplan.errors import CannotJudge, InputError
-from kvplan.units import MIB, shorten
-
-LARGEST_CONFIG_BYTES: Final = 32 * MIB
-"""The largest config.json in use has some 100 kB."""
+from kvplan.errors import CannotJudge, InputError, UnknownArchitecture
+from kvplan.units import shorten
 
 _CONFIG = "config.json"
 _MODELOPT = "hf_quant_config.json"
+_INDEX_SUFFIX = ".safetensors.index.json"
 _BINARY = (".safetensors", ".bin", ".pt", ".pth", ".onnx", ".npz")
 _GGUF_MAGIC: Final = b"GGUF"
 
 
 def read_model(path: str | Path) -> Model:
-    """The model of a ``config.json`` (under any name) or of a folder that holds one."""
+    """The model of a GGUF file, of a ``config.json`` (under any name), or of a folder with a config and its weights."""
     given = str(path)
     where = shorten(given, 200)
-    file = given
     folder = _is_folder(given, where)
+    if not folder and _is_gguf(given, where):
+        from kvplan.checkpoints.gguf import read_gguf
+
+        return read_gguf(path)
+    file = given
     if folder:
         file = os.path.join(given, _CONFIG)
+        _refuse_gguf_folder(given, file, where)
         where = shorten(file, 200)
-    _refuse_binary_names(given, where)
-    keys = _read_object(file, where)
+    _refuse_weight_names(given, where)
+    keys = _keys(file, where)
+    name = _name(keys, given, folder)
+    if not folder:
+        return model_from_config(keys, name=name, where=where, source=where)
+    return _with_weights(given, keys, name, where)
+
+
+def config_keys(path: str) -> dict[str, Any] | None:
+    """The keys that ``read_model`` reads at a path; None for a GGUF file, which has none of a config.json."""
+    where = shorten(path, 200)
+    if _is_folder(path, where):
+        return _keys(os.path.join(path, _CONFIG), where)
+    return None if _is_gguf(path, where) else _keys(path, where)
+
+
+def _keys(file: str, where: str) -> dict[str, Any]:
+    keys = read_object(file, where)
     _add_modelopt(keys, os.path.join(os.path.dirname(file), _MODELOPT))
-    return model_from_config(keys, name=_name(keys, given, folder), where=where, source=where)
+    return keys
+
+
+def _with_weights(folder: str, keys: dict[str, Any], name: str, where: str) -> Model:
+    """The model of a folder: by its config, with the bytes of its files where it has any."""
+    from kvplan.checkpoints.shards import read_checkpoint
+    from kvplan.checkpoints.stored import nearest_scheme, packing_of, stated_dtype, with_checkpoint
+
+    checkpoint = read_checkpoint(folder, packing_of(keys))
+    if checkpoint is None:
+        return model_from_config(keys, name=name, where=where, source=where)
+    tally = checkpoint.tally
+    dtype = stated_dtype(tally) if tally is not None else None
+    if dtype is not None and not _states_dtype(keys):
+        keys["torch_dtype"] = dtype
+    try:
+        model = model_from_config(keys, name=name, where=where, source=where)
+    except UnknownArchitecture:
+        raise
+    except CannotJudge as error:
+        if tally is None or not _drop_quantization(keys):
+            raise
+        model = model_from_config(keys, name=name, where=where, source=where)
+        scheme = nearest_scheme(tally)
+        said = f"{error.message}: the bytes are those of the files, the speed is that of {scheme}"
+        model = model._replace(dtype=scheme, warnings=(*model.warnings, said))
+    return with_checkpoint(model, checkpoint)
+
+
+def _levels(keys: dict[str, Any]) -> list[dict[str, Any]]:
+    nested = [keys.get(name) for name in ("text_config", "llm_config", "language_config", "thinker_config")]
+    return [keys, *(level for level in nested if isinstance(level, dict))]
+
+
+def _states_dtype(keys: dict[str, Any]) -> bool:
+    names = ("torch_dtype", "dtype", "quantization_config", "compression_config")
+    return any(level.get(name) is not None for level in _levels(keys) for name in names)
+
+
+def _drop_quantization(keys: dict[str, Any]) -> bool:
+    """Take out what says how the weights are stored; False where nothing did."""
+    names = ("quantization_config", "compression_config", "expert_dtype")
+    found = [level.pop(name, None) for level in _levels(keys) for name in names]
+    if not any(found):
+        return False
+    for level in _levels(keys):
+        level.pop("torch_dtype", None)
+        level.pop("dtype", None)
+    keys["torch_dtype"] = "bfloat16"
+    return True
 
 
 def _is_folder(path: str, where: str) -> bool:
     try:
         return stat.S_ISDIR(os.stat(path).st_mode)
     except (OSError, ValueError) as error:
-        raise _unreadable(error, where) from None
+        raise unreadable(error, where) from None
 
 
-def _refuse_binary_names(path: str, where: str) -> None:
+def _is_gguf(path: str, where: str) -> bool:
+    """By its name or by its first bytes."""
+    if path.lower().endswith(".gguf"):
+        return True
+    with open_file(path, where) as stream:
+        return read_bytes(stream, len(_GGUF_MAGIC), where) == _GGUF_MAGIC
+
+
+def _refuse_gguf_folder(folder: str, config: str, where: str) -> None:
+    """A folder of GGUF files often holds several quantizations of a model: the user says which."""
+    if os.path.lexists(config):
+        return
+    try:
+        files = sorted(name for name in os.listdir(folder) if name.lower().endswith(".gguf"))
+    except OSError as error:
+        raise unreadable(error, where) from None
+    if files:
+        example = shorten(os.path.join(folder, files[0]), 200)
+        raise InputError("holds GGUF files and no config.json", where=where, help=f"give one of them: {example}")
+
+
+def _refuse_weight_names(path: str, where: str) -> None:
     lowered = path.lower()
-    if lowered.endswith(".gguf"):
-        raise CannotJudge("GGUF files can't be read yet", where=where, help="give the config.json of the model")
+    if lowered.endswith(_INDEX_SUFFIX):
+        raise InputError("is an index of weights", where=where, help="give the folder that it is in")
     if lowered.endswith(_BINARY):
         raise InputError(
             "is a file of weights; kvplan reads the config.json beside it", where=where,
@@ -54,58 +149,12 @@ def _refuse_binary_names(path: str, where: str) -> None:
         )  # fmt: skip
 
 
-def _read_object(file: str, where: str) -> dict[str, Any]:
-    """The JSON object in a file, with one clear line for everything that is not one."""
-    import json
-
-    data = _read_bytes(file, where)
-    if data.startswith(_GGUF_MAGIC):
-        raise CannotJudge("GGUF files can't be read yet", where=where, help="give the config.json of the model")
-    if not data.strip():
-        raise InputError("is empty, where a JSON object was expected", where=where)
-    try:
-        value = json.loads(data.decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        raise InputError("is not a text file, so it is no config.json", where=where) from None
-    except RecursionError:
-        raise InputError("is nested too deeply for a config.json", where=where) from None
-    except ValueError as error:
-        raise InputError(f"is not valid JSON: {shorten(str(error), 120)}", where=where) from None
-    if not isinstance(value, dict):
-        raise InputError("holds no JSON object, so it is no config.json", where=where)
-    return value
-
-
-def _read_bytes(file: str, where: str) -> bytes:
-    try:
-        mode = os.stat(file).st_mode
-        if stat.S_ISDIR(mode):
-            raise InputError("is a folder, where a file was expected", where=where)
-        if not stat.S_ISREG(mode):
-            raise InputError("is not a regular file", where=where)
-        with open(file, "rb") as stream:
-            data = stream.read(LARGEST_CONFIG_BYTES + 1)
-    except (OSError, ValueError) as error:
-        raise _unreadable(error, where) from None
-    if len(data) > LARGEST_CONFIG_BYTES:
-        raise InputError("is larger than 32 MiB, too large for a config.json", where=where)
-    return data
-
-
-def _unreadable(error: Exception, where: str) -> InputError:
-    """What the system says about a path. ValueError: a null byte or a lone surrogate in it."""
-    if isinstance(error, FileNotFoundError):
-        return InputError("there is no such file", where=where, help="give a config.json or a folder that holds one")
-    reason = getattr(error, "strerror", None) or str(error)
-    return InputError(f"can't be read: {reason}", where=where)
-
-
 def _add_modelopt(keys: dict[str, Any], file: str) -> None:
     """ModelOpt writes its scheme into a file of its own beside the config."""
     if keys.get("quantization_config") is not None or not os.path.isfile(file):
         return
-    section = _read_object(file, shorten(file, 200)).get("quantization")
-    if isinstance(section, dict):
+    section = read_object(file, shorten(file, 200), what=_MODELOPT).get("quantization")
+    if isinstance(section, dict) and section.get("quant_algo") is not None:
         keys["quantization_config"] = {**section, "quant_method": "modelopt"}
 
 

@@ -33,23 +33,23 @@ def with_unknown_tower(text: Architecture) -> Architecture:
 
 def qwen2_vision(vision: Config, text_hidden: int) -> int | None:
     """Qwen2-VL: LayerNorm, biased attention and plain MLP; patches 3·2·p²·E; merger m²E -> m²E -> D."""
-    if not _described(vision, "embed_dim", "depth", "patch_size"):
+    if not described(vision, "embed_dim", "depth", "patch_size"):
         return None
     width = vision.count("embed_dim")
     inner = width * vision.count("mlp_ratio", default=4)
-    block = _attention(width) + plain_mlp(width, inner, bias=True).total + norm(width, norms=2, bias=True).total
-    return _qwen_patches(vision, width) + vision.count("depth") * block + _merger(vision, width, text_hidden, bias=True)
+    block = biased_attention(width) + plain_mlp(width, inner, bias=True).total + norm(width, norms=2, bias=True).total
+    return frame_patches(vision, width) + vision.count("depth") * block + _merger(vision, width, text_hidden, bias=True)
 
 
 def qwen2_5_vision(vision: Config, text_hidden: int) -> int | None:
     """Qwen2.5-VL: RMSNorm, biased attention and a gated MLP with biases; the merger as in Qwen2-VL."""
-    if not _described(vision, "hidden_size", "depth", "intermediate_size", "patch_size"):
+    if not described(vision, "hidden_size", "depth", "intermediate_size", "patch_size"):
         return None
     width = vision.count("hidden_size")
     inner = vision.count("intermediate_size")
-    block = _attention(width) + gated_mlp(width, inner, bias=True).total + norm(width, norms=2).total
+    block = biased_attention(width) + gated_mlp(width, inner, bias=True).total + norm(width, norms=2).total
     merged = _merger(vision, width, text_hidden, bias=False)
-    return _qwen_patches(vision, width) + vision.count("depth") * block + merged
+    return frame_patches(vision, width) + vision.count("depth") * block + merged
 
 
 def qwen3_vision(vision: Config, text_hidden: int) -> int | None:
@@ -57,25 +57,38 @@ def qwen3_vision(vision: Config, text_hidden: int) -> int | None:
 
     The deep-stack mergers normalise the merged width m²E, the last one E.
     """
-    if not _described(vision, "hidden_size", "depth", "intermediate_size", "patch_size", "num_position_embeddings"):
+    if not described(vision, "hidden_size", "depth", "intermediate_size", "patch_size", "num_position_embeddings"):
         return None
-    width = vision.count("hidden_size")
-    block = _attention(width) + plain_mlp(width, vision.count("intermediate_size"), bias=True).total
-    block += norm(width, norms=2, bias=True).total
-    merged = width * vision.count("spatial_merge_size", default=2) ** 2
+    merged = vision.count("hidden_size") * vision.count("spatial_merge_size", default=2) ** 2
     taps = len(vision.whole_list("deepstack_visual_indexes")) if vision.stated("deepstack_visual_indexes") else 3
-    head = _merger(vision, width, text_hidden, bias=True)
-    deep = head + norm(merged, bias=True).total - norm(width, bias=True).total
+    head = _merger(vision, vision.count("hidden_size"), text_hidden, bias=True)
+    deep = head + norm(merged, bias=True).total - norm(vision.count("hidden_size"), bias=True).total
+    return _qwen3_blocks(vision, text_hidden) + taps * deep
+
+
+def qwen3_5_vision(vision: Config, text_hidden: int) -> int | None:
+    """Qwen 3.5: the tower of Qwen3-VL without deep-stack mergers."""
+    if not described(vision, "hidden_size", "depth", "intermediate_size", "patch_size", "num_position_embeddings"):
+        return None
+    return _qwen3_blocks(vision, text_hidden)
+
+
+def _qwen3_blocks(vision: Config, text_hidden: int) -> int:
+    """Patches with a bias, positions, blocks and the last merger."""
+    width = vision.count("hidden_size")
+    block = biased_attention(width) + plain_mlp(width, vision.count("intermediate_size"), bias=True).total
+    block += norm(width, norms=2, bias=True).total
     positions = vision.count("num_position_embeddings") * width
-    return _qwen_patches(vision, width) + width + positions + vision.count("depth") * block + head + taps * deep
+    merger = _merger(vision, width, text_hidden, bias=True)
+    return frame_patches(vision, width) + width + positions + vision.count("depth") * block + merger
 
 
 def siglip_gemma3(vision: Config, text_hidden: int) -> int | None:
     """SigLIP with Gemma 3's projector: one norm and one matrix E·D; a position per patch of the whole image."""
-    if not _described(vision, "hidden_size", "intermediate_size", "num_hidden_layers", "image_size", "patch_size"):
+    if not described(vision, "hidden_size", "intermediate_size", "num_hidden_layers", "image_size", "patch_size"):
         return None
     width, patch = vision.count("hidden_size"), vision.count("patch_size")
-    block = _attention(width) + plain_mlp(width, vision.count("intermediate_size"), bias=True).total
+    block = biased_attention(width) + plain_mlp(width, vision.count("intermediate_size"), bias=True).total
     block += norm(width, norms=2, bias=True).total
     patches = 3 * patch**2 * width + width + (vision.count("image_size") // patch) ** 2 * width
     tower = patches + vision.count("num_hidden_layers") * block + norm(width, bias=True).total
@@ -84,7 +97,7 @@ def siglip_gemma3(vision: Config, text_hidden: int) -> int | None:
 
 def pixtral_mistral3(vision: Config, text_hidden: int, merge: int = 2) -> int | None:
     """Pixtral with the projector of Mistral 3: no biases; 4 patches merged, then E -> D -> D."""
-    if not _described(vision, "hidden_size", "intermediate_size", "num_hidden_layers", "patch_size"):
+    if not described(vision, "hidden_size", "intermediate_size", "num_hidden_layers", "patch_size"):
         return None
     width = vision.count("hidden_size")
     block = 4 * width**2 + gated_mlp(width, vision.count("intermediate_size")).total + norm(width, norms=2).total
@@ -93,16 +106,17 @@ def pixtral_mistral3(vision: Config, text_hidden: int, merge: int = 2) -> int | 
     return patches + vision.count("num_hidden_layers") * block + projector
 
 
-def _described(vision: Config, *keys: str) -> bool:
+def described(vision: Config, *keys: str) -> bool:
+    """Whether a tower's config has all the keys that its formula needs."""
     return all(vision.get(key) is not None for key in keys)
 
 
-def _attention(width: int) -> int:
+def biased_attention(width: int) -> int:
     """Four biased square projections, fused or not: 4·E² + 4·E."""
     return 4 * linear(width, width, bias=True).total
 
 
-def _qwen_patches(vision: Config, width: int) -> int:
+def frame_patches(vision: Config, width: int) -> int:
     """A 3-D convolution over two frames without a bias: channels·2·p²·E."""
     channels = vision.count("in_chans", "in_channels", default=3)
     return channels * vision.count("temporal_patch_size", default=2) * vision.count("patch_size") ** 2 * width

@@ -19,8 +19,10 @@ def register(app: typer.Typer) -> None:
 def fit_command(
     model: o.ModelName,
     hosts: o.HostNames,
+    fetch: o.Fetch = False,
     catalog: o.Catalogs = None,
     strategy: o.Strategies = None,
+    method: o.MethodName = None,
     format: o.Format = None,
     output: o.Output = None,
     gpus: o.Gpus = None,
@@ -55,6 +57,7 @@ def fit_command(
     enforce_eager: o.EnforceEager = False,
     kv_offloading_size: o.KvOffloading = None,
     cpu_offload_gb: o.CpuOffload = None,
+    speculative_config: o.Speculative = None,
     itl_ms: o.ItlMs = None,
     ttft_ms: o.TtftMs = None,
     margin: o.Margin = None,

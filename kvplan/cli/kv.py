@@ -27,6 +27,7 @@ def register(app: typer.Typer) -> None:
 
 def kv_command(
     model: o.ModelName,
+    fetch: o.Fetch = False,
     catalog: o.Catalogs = None,
     format: o.Format = None,
     output: o.Output = None,
@@ -42,6 +43,7 @@ def kv_command(
     weights: o.Weights = None,
     kv_cache_dtype: o.KvCacheDtype = None,
     max_model_len: o.MaxModelLen = None,
+    speculative_config: o.Speculative = None,
 ) -> None:
     """What a model's KV cache is made of: bytes per token, per sequence, per GPU, and what a pool holds."""
     answer = kv(o.words_of(dict(locals())), pool_gib=pool_gib, pool_bytes=pool_bytes)

@@ -37,6 +37,13 @@ def complete_strategy(incomplete: str) -> list[str]:
     return starting_with(incomplete, list(all_strategies()))
 
 
+def complete_method(incomplete: str) -> list[str]:
+    """Names of published methods for the shell."""
+    from kvplan.strategies.methods import families, methods_of
+
+    return starting_with(incomplete, [method.name for family in families() for method in methods_of(family)])
+
+
 def starting_with(incomplete: str, names: list[str]) -> list[str]:
     """The names that begin so, in any case."""
     return [name for name in names if name.lower().startswith(incomplete.lower())]
@@ -57,11 +64,25 @@ OneHost = Annotated[
     typer.Option("--host", "-H", help="Catalog name, alias, or a TOML file with one host.",
                  autocompletion=complete_host, show_default=False),
 ]  # fmt: skip
+Fetch = Annotated[
+    bool, typer.Option("--fetch", help="Read a hub id that no catalog has from the Hugging Face Hub (kvplan[hub]).")
+]
+OwnCatalog = Annotated[
+    str | None, typer.Option("--catalog", help="Write to this file instead of the one in ~/.config/kvplan.")
+]
+Replace = Annotated[bool, typer.Option("--replace", help="Take the place of what has this name.")]
+Source = Annotated[str | None, typer.Option("--source", help="Where the figures come from; the file if left out.")]
+ImportFormat = Annotated[str | None, typer.Option("--format", "-f", help="table or json.")]
 Catalogs = Annotated[list[str] | None, typer.Option("--catalog", help="A catalog file laid over the shipped ones.")]
 Strategies = Annotated[
     list[str] | None,
     typer.Option("--strategy", help="Judge only this strategy; repeatable.", autocompletion=complete_strategy),
 ]
+MethodName = Annotated[
+    str | None,
+    typer.Option("--method", help="Constants of a published method: shadowkv, magicpig, ktransformers ...",
+                 autocompletion=complete_method),
+]  # fmt: skip
 Format = Annotated[str | None, typer.Option("--format", "-f", help="table, json, markdown or csv.")]
 Output = Annotated[list[str] | None, typer.Option("--output", "-o", help="FORMAT=FILE, or FILE; repeatable.")]
 
@@ -83,7 +104,8 @@ DisplayReserve = Annotated[
 
 Context = Annotated[
     str | None,
-    typer.Option("--context", "-c", help="Tokens of a sequence, prompt and output (128k = 131072); p50=4k,p95=32k,max=128k; or a trace file.",
+    typer.Option("--context", "-c", help="Tokens of a sequence, prompt and output: 128k (131072), p50=4k,p95=32k,max=128k, "
+                 "or a trace.",
                  rich_help_panel=_WORK),
 ]  # fmt: skip
 PromptTokens = Annotated[str | None, typer.Option("--prompt-tokens", help="Tokens in.", rich_help_panel=_WORK)]
@@ -102,7 +124,7 @@ IdleSessions = Annotated[
 
 EngineName = Annotated[
     str | None,
-    typer.Option("--engine", help="NAME[@VERSION]: vllm, sglang, llama.cpp, tensorrt-llm, generic.",
+    typer.Option("--engine", help="NAME[@VERSION]: vllm, sglang, llama.cpp, tensorrt-llm, mlx, ollama, generic.",
                  rich_help_panel=_ENGINE),
 ]  # fmt: skip
 Tp = Annotated[
@@ -146,6 +168,11 @@ KvOffloading = Annotated[
     float | None,
     typer.Option("--kv-offloading-size", help="vLLM: GiB of DRAM for idle KV.", rich_help_panel=_ENGINE),
 ]
+Speculative = Annotated[
+    str | None,
+    typer.Option("--speculative-config", help='As vLLM takes it: {"method": "mtp", "num_speculative_tokens": 1}.',
+                 rich_help_panel=_ENGINE),
+]  # fmt: skip
 CpuOffload = Annotated[
     float | None,
     typer.Option("--cpu-offload-gb", help="vLLM: GiB of weights in DRAM, each GPU.", rich_help_panel=_ENGINE),

@@ -36,8 +36,10 @@ def register(app: typer.Typer) -> None:
 def sweep_command(
     model: o.ModelName,
     host: o.OneHost,
+    fetch: o.Fetch = False,
     catalog: o.Catalogs = None,
     strategy: o.Strategies = None,
+    method: o.MethodName = None,
     format: Format = None,
     output: o.Output = None,
     gpus: o.Gpus = None,
@@ -72,6 +74,7 @@ def sweep_command(
     enforce_eager: o.EnforceEager = False,
     kv_offloading_size: o.KvOffloading = None,
     cpu_offload_gb: o.CpuOffload = None,
+    speculative_config: o.Speculative = None,
     itl_ms: o.ItlMs = None,
     ttft_ms: o.TtftMs = None,
     margin: o.Margin = None,

@@ -6,7 +6,7 @@ from kvplan.core.accounts import Placement, Step
 from kvplan.core.cpu import cpu_read_bytes_per_s, weight_read_bytes_per_s
 from kvplan.core.placement import sequences_per_replica
 from kvplan.core.shapes import Plan
-from kvplan.core.weights import weight_read_bytes
+from kvplan.core.weights import chosen_expert_share, weight_read_bytes
 
 
 def cores_left(plan: Plan) -> float:
@@ -17,17 +17,19 @@ def cores_left(plan: Plan) -> float:
 
 
 def step_link_bytes(plan: Plan, placed: Placement, context_tokens: float, sequences: float) -> float:
-    """KV bytes that cross one GPU's link in a step: fetched shares and tokens, and whatever spilled."""
+    """KV bytes that cross one GPU's link in a step: fetched shares and tokens, and what spilled if it streams."""
     charges = plan.charges
     tokens = min(charges.link_tokens, context_tokens) * placed.token_bytes
-    return sequences * (charges.link_fraction * placed.growing_bytes + tokens) + placed.kv_spilled_bytes
+    streamed = placed.kv_spilled_bytes * (1.0 - charges.spilled_kv_on_cpu)
+    return sequences * (charges.link_fraction * placed.growing_bytes + tokens) + streamed
 
 
 def step_cpu_bytes(plan: Plan, placed: Placement, context_tokens: float, sequences: float) -> float:
     """KV bytes that the CPU reads in a step for one GPU's part of the model."""
     charges = plan.charges
     tokens = min(charges.cpu_tokens, context_tokens) * placed.token_bytes
-    return sequences * (charges.cpu_fraction * placed.growing_bytes + tokens)
+    spilled = placed.kv_spilled_bytes * charges.spilled_kv_on_cpu
+    return sequences * (charges.cpu_fraction * placed.growing_bytes + tokens) + spilled
 
 
 def step_read_bytes(plan: Plan, placed: Placement, context_tokens: float, sequences: float) -> float:
@@ -35,7 +37,24 @@ def step_read_bytes(plan: Plan, placed: Placement, context_tokens: float, sequen
     charges = plan.charges
     tokens = min(charges.read_tokens, context_tokens) * placed.token_bytes
     one = charges.read_fraction * placed.growing_read_bytes + tokens + placed.bounded_read_bytes
-    return sequences * one
+    return max(sequences * one - placed.kv_spilled_bytes * charges.spilled_kv_on_cpu, 0.0)
+
+
+def spilled_read_bytes(plan: Plan, placed: Placement, sequences: float) -> float:
+    """Of the weights that one step reads, those in host memory: the chosen among spilled experts, else a share."""
+    model = plan.model
+    if plan.charges.spills_experts > 0.0:
+        chosen = chosen_expert_share(model.experts, model.experts_per_token, sequences * model.expert_groups)
+        return chosen * placed.weights_spilled_bytes
+    return weight_read_bytes(model, sequences) * placed.weights_spilled_bytes / model.weight_bytes
+
+
+def synchronized_layers(plan: Plan, placed: Placement) -> float:
+    """Layers in which the GPU waits for something beside it: all, or those whose experts are in host memory."""
+    model = plan.model
+    if plan.charges.spills_experts == 0.0 or model.expert_bytes == 0.0:
+        return model.layers
+    return model.moe_layers * placed.weights_spilled_bytes / model.expert_bytes
 
 
 def collective_s(plan: Plan, sequences: float) -> float:
@@ -70,7 +89,7 @@ def cpu_s(plan: Plan, kv_bytes: float, weight_bytes: float) -> float:
     if weight_bytes > 0.0:
         share = host.cpu_weight_fraction * host.dram_bytes_per_s / plan.limits.tenants
         total += weight_bytes * plan.traffic.gpus / min(weight_read_bytes_per_s(host, cores), share)
-    return total
+    return total / plan.charges.cpu_rate_fraction
 
 
 def gpu_s(plan: Plan, weight_bytes: float, kv_bytes: float, sequences: float) -> float:
@@ -106,7 +125,7 @@ def decode_step(plan: Plan, placed: Placement, context_tokens: float, users: flo
     """
     sequences = sequences_per_replica(plan, users)
     read = weight_read_bytes(plan.model, sequences)
-    spilled = read * placed.weights_spilled_bytes / plan.model.weight_bytes
+    spilled = spilled_read_bytes(plan, placed, sequences)
     on_cpu = spilled * plan.charges.spilled_weights_on_cpu
     link_kv = step_link_bytes(plan, placed, context_tokens, sequences)
     cpu_kv = step_cpu_bytes(plan, placed, context_tokens, sequences)
@@ -116,7 +135,7 @@ def decode_step(plan: Plan, placed: Placement, context_tokens: float, users: flo
     memory_bound = gpu_s(plan, read - spilled, kv_read, sequences)
     arithmetic = gpu_s(plan, read - spilled, 0.0, sequences)
     gpu = max(memory_bound, arithmetic + attention_arithmetic_s(plan, context_tokens, sequences))
-    overhead = plan.gpu.step_overhead_s + plan.model.layers * plan.charges.sync_s_per_layer
+    overhead = plan.gpu.step_overhead_s + synchronized_layers(plan, placed) * plan.charges.sync_s_per_layer
     overhead += plan.model.moe_layers * plan.gpu.moe_layer_s + collective_s(plan, sequences)
     itl = overhead + max(gpu, side) + plan.charges.serial_fraction * min(gpu, side)
     collective = sequences * plan.model.all_reduce_bytes_per_token * plan.gpu.peer_over_link

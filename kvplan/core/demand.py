@@ -54,6 +54,7 @@ def demand(plan: Plan, placed: Placement, step: Step, context_tokens: float, use
     request = request_link_bytes_per_s(plan, context_tokens, sequences) * limits.tenants
     cpu_kv_rate = step.cpu_kv_bytes * traffic.gpus * pace
     cpu_weight_rate = step.cpu_weight_bytes * traffic.gpus * pace
+    cpu_share = plan.charges.cpu_rate_fraction
     copies = (step.link_kv_bytes + step.link_weight_bytes) * pace + request
     link_share = plan.charges.link_rate_fraction
     return Demand(
@@ -66,7 +67,7 @@ def demand(plan: Plan, placed: Placement, step: Step, context_tokens: float, use
         limits.engine_dram_bytes * limits.tenants,
         limits.other_dram_bytes,
         copies * traffic.gpus,
-        cpu_kv_rate / plan.host.cpu_dram_fraction + cpu_weight_rate / plan.host.cpu_weight_fraction,
+        (cpu_kv_rate / plan.host.cpu_dram_fraction + cpu_weight_rate / plan.host.cpu_weight_fraction) / cpu_share,
         step.link_kv_bytes * pace / link_share,
         step.link_weight_bytes * pace / link_share,
         request / link_share,
@@ -74,6 +75,6 @@ def demand(plan: Plan, placed: Placement, step: Step, context_tokens: float, use
         limits.other_link_bytes_per_s,
         limits.engine_cores * limits.tenants,
         plan.charges.lookup_cores_per_gpu * traffic.gpus * limits.tenants,
-        cores_for(plan.host, cpu_kv_rate, cpu_weight_rate),
+        cores_for(plan.host, cpu_kv_rate, cpu_weight_rate) / cpu_share,
         limits.other_cores,
     )

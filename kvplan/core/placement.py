@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from kvplan.core.accounts import Placement
 from kvplan.core.kv_cache import (
     bounded_bytes,
@@ -41,6 +43,19 @@ def resident_kv_bytes(plan: Plan, context_tokens: float, sequences: float) -> fl
     return growing_resident_bytes(plan, context_tokens, sequences) + sequences * one + in_flight
 
 
+def experts_spilled_bytes(plan: Plan, moved_bytes: float) -> float:
+    """Routed experts that one GPU leaves in host memory so that ``moved_bytes`` find a place: those of whole layers.
+
+    At least one layer's, for with none it would be no expert offload.
+    """
+    model = plan.model
+    if plan.charges.spills_experts == 0.0 or model.moe_layers == 0.0 or moved_bytes >= model.expert_bytes:
+        return model.expert_bytes * plan.charges.spills_experts
+    layer_bytes = model.expert_bytes * model.stages / model.moe_layers
+    layers = max(math.ceil(moved_bytes / layer_bytes), 1)
+    return min(layers * layer_bytes, model.expert_bytes)
+
+
 def place(plan: Plan, context_tokens: float, users: float) -> Placement:
     """Bytes on one GPU for so many users of such a context, and what spills.
 
@@ -52,12 +67,14 @@ def place(plan: Plan, context_tokens: float, users: float) -> Placement:
     excess = max(overhead_bytes(plan) + plan.model.weight_bytes + kv - plan.limits.spill_to_bytes, 0.0)
     moved = max(excess, plan.limits.offloaded_weight_bytes)
     weights_spilled = min(moved, plan.model.weight_bytes) * plan.charges.spills_weights
+    weights_spilled += experts_spilled_bytes(plan, moved)
     excess -= weights_spilled
     spillable = growing_resident_bytes(plan, context_tokens, sequences)
     kv_spilled = 0.0
     if plan.charges.spills_kv > 0.0 and excess > 0.0:
         # two layers' worth of the streamed KV is in HBM at any time: one in use, one arriving
-        buffered = 1.0 - min(2.0 * plan.model.stages / plan.model.layers, 0.5)
+        streamed = 1.0 - plan.charges.spilled_kv_on_cpu
+        buffered = 1.0 - streamed * min(2.0 * plan.model.stages / plan.model.layers, 0.5)
         kv_spilled = min(excess / buffered, spillable)
         kv -= kv_spilled * buffered
     return Placement(

@@ -8,7 +8,7 @@ from kvplan.core.accounts import Placement
 from kvplan.core.decode import attended, link_s
 from kvplan.core.kv_cache import growing_bytes
 from kvplan.core.shapes import Plan
-from kvplan.core.weights import weight_read_bytes
+from kvplan.core.weights import chosen_expert_share, weight_read_bytes
 
 
 def prefill_s(plan: Plan, computed_tokens: float, cached_tokens: float) -> float:
@@ -30,11 +30,18 @@ def prefill_s(plan: Plan, computed_tokens: float, cached_tokens: float) -> float
 
 
 def spilled_passes_s(plan: Plan, placed: Placement, computed_tokens: float) -> float:
-    """Time that weights in host memory add: every prefill pass needs all of them over the link once."""
+    """Time that weights in host memory add: every prefill pass needs all of them over the link once.
+
+    Of experts only those that a pass chooses, which are nearly all. So it is where CPU cores decode with them as well.
+    Source: llama.cpp copies operands to the GPU for batches of 32 tokens and more.
+    """
     if placed.weights_spilled_bytes == 0.0:
         return 0.0
-    passes = math.ceil(computed_tokens / plan.limits.prefill_chunk_tokens)
-    return passes * plan.model.stages * link_s(plan, placed.weights_spilled_bytes)
+    model, chunk_tokens = plan.model, plan.limits.prefill_chunk_tokens
+    needed = placed.weights_spilled_bytes
+    if plan.charges.spills_experts > 0.0:
+        needed *= chosen_expert_share(model.experts, model.experts_per_token, min(computed_tokens, chunk_tokens))
+    return math.ceil(computed_tokens / chunk_tokens) * model.stages * link_s(plan, needed)
 
 
 def ttft_s(plan: Plan, placed: Placement, context_tokens: float) -> float:

@@ -89,10 +89,16 @@ class Charges(NamedTuple):
     """Share of the shorter of (GPU, link or CPU) that the longer does not hide: 0 overlaps all, 1 adds up."""
     link_rate_fraction: float
     """Link rate at this strategy's transfer size, as a share of large copies."""
+    cpu_rate_fraction: float
+    """Rate at which its CPU work reads, relative to the host's own: scattered keys and single experts are slower."""
     spills_kv: float
-    """1: KV that does not fit in HBM lives in DRAM and crosses the link every step."""
+    """1: KV that does not fit in HBM lives in DRAM."""
+    spilled_kv_on_cpu: float
+    """1: CPU cores attend to the spilled KV where it is; 0: it crosses the link every step."""
     spills_weights: float
     """1: weights that do not fit in HBM live in DRAM."""
+    spills_experts: float
+    """1: so do routed experts, and they alone: those of whole layers, of one layer at least."""
     spilled_weights_on_cpu: float
     """1: CPU cores multiply the spilled weights where they are; 0: they cross the link every step."""
     reuse: float

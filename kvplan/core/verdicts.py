@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kvplan.core.accounts import Loads
+from kvplan.core.accounts import Demand, Loads
 from kvplan.core.decode import decode_step
 from kvplan.core.demand import demand
 from kvplan.core.kv_cache import whole_blocks
@@ -34,7 +34,14 @@ def loads(plan: Plan, context_tokens: float, users: float) -> Loads:
     """Demand over limit for every budget, and the step and first-token times over their objectives."""
     placed = place(plan, context_tokens, users)
     step = decode_step(plan, placed, context_tokens, users)
-    asked = demand(plan, placed, step, context_tokens, users)
+    first_s = 0.0
+    if plan.limits.ttft_s > 0.0:
+        first_s = ttft_s(plan, placed, context_tokens)
+    return loads_of(plan, demand(plan, placed, step, context_tokens, users), step.itl_s, first_s)
+
+
+def loads_of(plan: Plan, asked: Demand, itl_s: float, first_s: float) -> Loads:
+    """The same for a demand and times that are known."""
     dram = asked.dram_kv_bytes + asked.dram_weight_bytes + asked.dram_reuse_bytes
     dram += asked.dram_engine_bytes + asked.dram_other_bytes
     link = asked.link_kv_bytes_per_s + asked.link_weight_bytes_per_s + asked.link_reload_bytes_per_s
@@ -42,14 +49,14 @@ def loads(plan: Plan, context_tokens: float, users: float) -> Loads:
     cores = asked.engine_cores + asked.lookup_cores + asked.attention_cores + asked.other_cores
     first = 0.0
     if plan.limits.ttft_s > 0.0:
-        first = ratio(ttft_s(plan, placed, context_tokens), plan.limits.ttft_s)
+        first = ratio(first_s, plan.limits.ttft_s)
     return Loads(
         ratio(asked.hbm_weight_bytes + asked.hbm_kv_bytes + asked.hbm_overhead_bytes, plan.limits.hbm_bytes),
         ratio(dram, plan.limits.dram_bytes),
         ratio(asked.dram_copy_bytes_per_s + asked.dram_cpu_bytes_per_s, plan.host.dram_bytes_per_s),
         ratio(link, plan.host.link_bytes_per_s),
         ratio(cores, plan.host.cpu_cores),
-        ratio(step.itl_s, plan.limits.itl_s),
+        ratio(itl_s, plan.limits.itl_s),
         first,
     )
 

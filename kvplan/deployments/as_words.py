@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from kvplan.deployments.found import Complaint, FoundDeployment, Setting, Value
+from kvplan.deployments.lengths import is_spread
 from kvplan.deployments.words import AUTO_LENGTHS, Words
 from kvplan.errors import InputError
 from kvplan.units import parse_tokens, parse_vllm_tokens, shorten
@@ -78,6 +79,8 @@ def _value(setting: Setting) -> Value:
         return number
     if name in _ENGINE_TOKENS:
         return str(value) if str(value).lower() in AUTO_LENGTHS else parse_vllm_tokens(str(value), what=_spelled(name))
+    if name == "context" and is_spread(str(value)):
+        return str(value)
     if name in _TOKENS:
         return parse_tokens(str(value), what=name)
     if name in _SWITCHES:
@@ -99,7 +102,7 @@ def _spelled(name: str) -> str:
 
 def _words(found: FoundDeployment, values: dict[str, Value]) -> Words:
     """The values that ``fit`` has a word for. vLLM's own defaults: one rank of each kind unless told."""
-    known = set(Words._fields) - {"catalog", "strategies", "ep"}
+    known = set(Words._fields) - {"catalog", "fetch", "strategies", "ep"}
     given = {name: value for name, value in values.items() if name in known}
     if given.get("max_model_len") in AUTO_LENGTHS:
         del given["max_model_len"]

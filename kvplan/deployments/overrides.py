@@ -22,7 +22,9 @@ def overridden(host: Host, words: Words) -> Host:
     if words.numa_nodes is not None:
         changes["numa_nodes"] = int(_number(words.numa_nodes, "--numa-nodes"))
     if words.display_reserve_gib is not None:
-        changes["display_reserve_bytes"] = gib(_number(words.display_reserve_gib, "--display-reserve-gib", zero=True))
+        held_gib = _number(words.display_reserve_gib, "--display-reserve-gib", zero=True)
+        changes["display_reserve_bytes"] = Interval.exact(gib(held_gib))
+        changes["basis"] = {name: mark for name, mark in host.basis.items() if name != "display_reserve_bytes"}
     if words.link is not None:
         changes["link"] = link_named(words.link)
     changes.update(_memories(host, words))

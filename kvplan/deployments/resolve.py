@@ -9,6 +9,7 @@ from kvplan.catalog.models import load_model
 from kvplan.deployments.layout import natural_layout
 from kvplan.deployments.lengths import is_spread, read_lengths
 from kvplan.deployments.overrides import overridden
+from kvplan.deployments.speculation import with_drafts
 from kvplan.deployments.words import AUTO_LENGTHS, Words
 from kvplan.domain.deployment import Deployment, EngineSettings, Layout
 from kvplan.domain.host import Host
@@ -30,11 +31,13 @@ def resolve(words: Words) -> Deployment:
         raise InputError("no model was named", help="--model NAME, e.g. llama3-8b, or a path to a config.json")
     if not words.host:
         raise InputError("no host was named", help="--host NAME, e.g. rtx4090, or a path to a TOML file with one host")
-    return resolve_on(words, load_model(words.model, words.catalog), load_host(words.host, words.catalog))
+    model = load_model(words.model, words.catalog, fetch=words.fetch)
+    return resolve_on(words, model, load_host(words.host, words.catalog))
 
 
 def resolve_on(words: Words, model: Model, host: Host) -> Deployment:
     """The same for a model and a host that are already loaded."""
+    model = with_drafts(model, words.speculative_config)
     installed = host.gpus
     host = overridden(host, words)
     engine = choose_engine(_one_version(words.engine), host)
@@ -57,6 +60,7 @@ def resolve_on(words: Words, model: Model, host: Host) -> Deployment:
             cpu_cores=not_negative(words.other_cpu_cores, "--other-cpu-cores"),
             dram_bytes=gib(not_negative(words.other_dram_gib, "--other-dram-gib")),
         ),
+        method=words.method.strip().lower() if words.method else None,
     )
 
 

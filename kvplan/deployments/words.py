@@ -18,6 +18,8 @@ class Words(NamedTuple):
     model: str = ""
     host: str = ""
     catalog: tuple[str, ...] = ()
+    fetch: bool = False
+    """A hub id that no catalog has may be read from the Hugging Face Hub."""
     gpus: int | None = None
     cpu_cores: float | None = None
     dram_gib: float | None = None
@@ -50,6 +52,7 @@ class Words(NamedTuple):
     enforce_eager: bool = False
     kv_offloading_size: float | None = None
     cpu_offload_gb: float | None = None
+    speculative_config: str | None = None
     itl_ms: float | None = None
     ttft_ms: float | None = None
     margin: float | None = None
@@ -58,3 +61,4 @@ class Words(NamedTuple):
     other_cpu_cores: float = 0.0
     other_dram_gib: float = 0.0
     strategies: tuple[str, ...] = ()
+    method: str | None = None

@@ -49,6 +49,14 @@ class AccuracyLoss(NamedTuple):
     source: str
 
 
+class RequestAlone(NamedTuple):
+    """The longest request of a workload of many lengths, with a replica to itself."""
+
+    outcome: str
+    hbm_bytes: Interval
+    """All that the GPU holds then."""
+
+
 class StrategyAssessment(NamedTuple):
     """One strategy on one host: outcome, what binds, and every figure behind it."""
 
@@ -70,8 +78,12 @@ class StrategyAssessment(NamedTuple):
     """The command to paste; None where the engine has no such feature."""
     overload: float = 0.0
     """How far over its tightest limit the optimistic end is: 1.0 is exactly at it."""
+    method: str | None = None
+    """The published method whose constants were taken; None for a strategy that has one way only."""
     evidence: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    longest_request: RequestAlone | None = None
+    """None where all sequences are equally long."""
 
     @property
     def works(self) -> bool:

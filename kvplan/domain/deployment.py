@@ -76,6 +76,8 @@ class Deployment(NamedTuple):
     workload: Workload
     objectives: Objectives = Objectives()
     neighbours: Neighbours = Neighbours()
+    method: str | None = None
+    """The published method that strategies of its family take their constants from; None: each its own default."""
 
     @property
     def weight_scheme(self) -> WeightScheme:
@@ -91,9 +93,11 @@ class Deployment(NamedTuple):
             unread = stored.mtp_bytes + stored.tower_bytes
             table = stored.embedding_bytes
             dense = stored.dense_bytes + unread + table
-            return WeightParts(dense, stored.routed_expert_bytes, unread + (table if model.weights.lm_head else 0.0))
+            unread += stored.lookup_bytes + (table if model.weights.lm_head else 0.0)
+            return WeightParts(dense, stored.routed_expert_bytes, unread)
         dense, experts = scheme.bytes_of(model.weights)
-        unread = model.weights.towers * scheme.kept_bits / 8 + model.weights.mtp * scheme.linear_bits / 8
+        unread = (model.weights.towers + model.weights.lookup) * scheme.kept_bits / 8
+        unread += scheme.mtp_bytes(model.weights)
         if model.weights.lm_head:
             unread += model.weights.embedding * scheme.kept_bits / 8
         return WeightParts(dense, experts, unread)

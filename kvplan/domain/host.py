@@ -34,6 +34,8 @@ class Gpu(NamedTuple):
     source: str
     basis: Mapping[str, str] = MappingProxyType({})
     """For fields that are a class estimate: which class."""
+    fp8_flops: float | None = None
+    """Dense 8-bit floating-point matrix rate; None where the chip has none, or where no source gives it."""
 
 
 class Link(NamedTuple):
@@ -71,8 +73,8 @@ class Host(NamedTuple):
     """Host memory that the operating system and its services keep."""
     source: str
     platform: str = "linux"
-    display_reserve_bytes: float = 0.0
-    """GPU memory that a desktop session holds."""
+    display_reserve_bytes: Interval = Interval(0.0, 0.0, 0.0)
+    """GPU memory that a display and the window system hold before an engine starts."""
     usd_per_hour: float | None = None
     basis: Mapping[str, str] = MappingProxyType({})
     notes: tuple[str, ...] = ()

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kvplan.domain.interval import Interval
+
 
 class KvFormat(NamedTuple):
     """One storage format of K and V."""
@@ -18,6 +20,12 @@ class KvFormat(NamedTuple):
     """Bytes for each key or value vector of one token and head: per-token-head scales."""
     step_rate_fraction: float = 1.0
     """Decode attention rate relative to a 16-bit cache of the same number of bytes."""
+    layer_s: Interval = Interval(0.0, 0.0, 0.0)
+    """Time that its kernels add to every layer of a decode step, however short the context is."""
+    native_layers: int = 0
+    """Layers whose KV stays in 16 bits: the first and the last ones, half of them each."""
+    residual_tokens: int = 0
+    """The newest tokens of every sequence that are kept in 16 bits, at most so many."""
 
     def bytes_of(self, elements: int, vectors: int) -> float:
         """Bytes of ``vectors`` head vectors that hold ``elements`` numbers together."""

@@ -36,7 +36,7 @@ class KvLayers(NamedTuple):
 
     kind: str
     """``full``, ``sliding``, ``chunked``, ``cross``, ``mla``, ``compressed``, ``indexer``, ``shared``, ``mamba1``,
-    ``mamba2``, ``gdn``, ``kda``, ``lightning``, ``conv``: as ``kvplan kv`` prints it."""
+    ``mamba2``, ``gdn``, ``kda``, ``lightning``, ``conv``, ``compressor``: as ``kvplan kv`` prints it."""
     layers: int
     kv_heads: int
     """KV heads, or the heads of a recurrent state: what tensor parallelism divides."""
@@ -124,6 +124,8 @@ class StoredWeights(NamedTuple):
     """The embedding table: a decode step reads single rows of it, unless it is the head as well."""
     mtp_bytes: float = 0.0
     tower_bytes: float = 0.0
+    lookup_bytes: float = 0.0
+    """Of ``dense_bytes``: tables of which a token reads a few rows."""
     elements: int = 0
     """Elements of all tensors, packed ones unpacked."""
 

@@ -16,7 +16,7 @@ from kvplan.domain.host import Host
 from kvplan.engines.interface import Engine
 from kvplan.errors import InputError, UnknownName
 
-_NOT_ENGINES = {"interface", "versions"}
+_NOT_ENGINES = {"display", "interface", "versions", "vllm_kv"}
 
 
 @cache

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from kvplan.domain.deployment import Deployment, EngineSettings
 from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import KvFormat
 from kvplan.domain.model import Model
+from kvplan.engines.versions import release
+
+LLAMA_SERVERS: Final = ("llama.cpp", "ollama")
+"""Engines that are ``llama-server`` underneath: what does not fit, or is told to, the CPU computes."""
 
 
 class KvKernel(NamedTuple):
@@ -27,6 +31,10 @@ class KvKernel(NamedTuple):
     """It also serves models with sliding layers."""
     vector_multiple: int = 1
     """Key and value vectors must be a multiple of so many elements."""
+    since: str = ""
+    """The first version of the engine that has it; empty: every modelled one."""
+    plain_only: str = ""
+    """Why it is not settled whether it serves sliding layers and recurrent ones; empty where that is settled."""
     unfused_chunk_tokens: int = 0
     """Above 0 where prefill attends to it without a fused kernel: the scores of so many tokens are held in 16 bits."""
 
@@ -115,9 +123,23 @@ class Engine(Protocol):
         ...
 
 
-def kernels_for(engine: Engine, gpu: Gpu, model: Model) -> dict[str, KvKernel]:
-    """The KV kernels that an engine has for this model on this GPU."""
-    return {suffix: kernel for suffix, kernel in engine.kv_kernels(gpu).items() if serves(kernel, model)}
+def kernels_for(engine: Engine, gpu: Gpu, model: Model, version: str = "") -> dict[str, KvKernel]:
+    """The KV kernels that an engine of this version (empty: the newest) has for this model on this GPU."""
+    kernels = engine.kv_kernels(gpu).items()
+    return {suffix: settled(kernel, model) for suffix, kernel in kernels
+            if serves(kernel, model) and is_there(kernel, version)}  # fmt: skip
+
+
+def is_there(kernel: KvKernel, version: str) -> bool:
+    """Whether an engine of this version has the format yet."""
+    return not (version and kernel.since) or release(version) >= release(kernel.since)
+
+
+def settled(kernel: KvKernel, model: Model) -> KvKernel:
+    """The kernel as it serves this model: not verified where nobody has settled that it serves such layers."""
+    if not kernel.plain_only or all(layers.state is None and not layers.window_tokens for layers in model.kv):
+        return kernel
+    return kernel._replace(verified=False, source=kernel.plain_only, format=kernel.format._replace(native_layers=0))
 
 
 def serves(kernel: KvKernel, model: Model) -> bool:

@@ -9,6 +9,7 @@ from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import KvFormat
+from kvplan.engines.display import display_reserve, less
 from kvplan.engines.interface import KvKernel, MemoryPolicy, StateBytes, Term, given, served_model
 from kvplan.engines.versions import within
 from kvplan.units import GIB, gib, to_gib
@@ -26,10 +27,14 @@ class Sglang:
     aliases: tuple[str, ...] = ()
     newest_version = "0.5.23"
     splits_layers = False
+    lighter_weights: tuple[str, ...] = ("fp8", "awq-int4")
     settings_flags = {"kv_cache_dtype": "--kv-cache-dtype", "mem_fraction_static": "--mem-fraction-static"}
 
     def resolve_version(self, version: str) -> str:
         return within(version, engine="SGLang", oldest="0.4", newest=self.newest_version)
+
+    def runs_on(self, gpu: Gpu) -> bool:
+        return gpu.vendor.lower() not in {"cpu", "apple"}
 
     def memory_policy(self, deployment: Deployment, weight_bytes: float) -> MemoryPolicy:
         workers = deployment.layout.gpus
@@ -55,24 +60,37 @@ class Sglang:
     def kv_kernels(self, gpu: Gpu) -> dict[str, KvKernel]:
         kernels: dict[str, KvKernel] = {}
         nvidia = {"ampere", "ada", "hopper", "blackwell_dc", "blackwell_rtx"}
-        if gpu.kernel_class in nvidia | {"cdna3", "cdna4"}:
-            kernels["fp8"] = KvKernel(KvFormat("fp8_e4m3", 1.0), "fp8_e4m3", _STORAGE, reads_latents=True)
+        if gpu.kernel_class in nvidia | {"cdna3", "cdna4", "turing"}:
+            unsure = gpu.kernel_class in {"cdna4", "turing"}
+            source = f"SGLang FP8 KV on {gpu.kernel_class}: no confirmed run found" if unsure else _STORAGE
+            fp8 = KvFormat("fp8_e4m3", 1.0)
+            kernels["fp8"] = KvKernel(fp8, "fp8_e4m3", source, not unsure, reads_latents=True)
         if gpu.kernel_class in nvidia:
             kernels["int8"] = KvKernel(KvFormat("int8", 1.0, vector_bytes=4.0), "int8", _STORAGE)
         if gpu.kernel_class == "blackwell_dc":
             kernels["nvfp4"] = KvKernel(KvFormat("fp4_e2m1", 0.5625), "fp4_e2m1", _STORAGE + ", experimental")
+        if gpu.kernel_class == "blackwell_rtx":
+            unsure_fp4 = "SGLang FP4 KV on SM120: no confirmed run found"
+            kernels["nvfp4"] = KvKernel(KvFormat("fp4_e2m1", 0.5625), "fp4_e2m1", unsure_fp4, verified=False)
         return kernels
+
+    def kv_flags(self, kernel: KvKernel, deployment: Deployment) -> tuple[str, ...] | None:
+        """INT8 is served by the Triton backend alone, with pages of one token."""
+        chosen = (f"--kv-cache-dtype {kernel.flag}",)
+        return (*chosen, "--attention-backend triton", "--page-size 1") if kernel.flag == "int8" else chosen
 
     def command(self, deployment: Deployment, extra_flags: tuple[str, ...]) -> str:
         model = served_model(deployment)
         layout = deployment.layout
         parts = ["python -m sglang.launch_server", f"--model-path {model}"]
         parts.append(f"--context-length {deployment.workload.context_tokens}")
+        parts.append(f"--max-running-requests {deployment.workload.users}")
         parts += [f"--tp {layout.tp}"] if layout.tp > 1 else []
         parts += [f"--pp-size {layout.pp}"] if layout.pp > 1 else []
         parts += [f"--dp {layout.dp}"] if layout.dp > 1 else []
         parts += [f"--ep-size {layout.ep}"] if layout.ep > 1 else []
-        parts += ["--quantization fp8"] if deployment.settings.weights == "fp8" else []
+        fp8 = deployment.settings.weights == "fp8" and deployment.model.dtype != "fp8"
+        parts += ["--quantization fp8"] if fp8 else []
         if deployment.settings.mem_fraction_static is not None:
             parts.append(f"--mem-fraction-static {deployment.settings.mem_fraction_static:g}")
         return " ".join([*parts, *extra_flags])
@@ -101,11 +119,10 @@ def _budget(deployment: Deployment) -> Term:
     default = (total.best - reserved_gib * GIB) / total.best
     fraction = given(deployment.settings, "mem_fraction_static", round(default, 3))
     context = Interval(gib(0.4), gib(0.8), gib(1.2)) if layout.tp == 1 else Interval(gib(1.5), gib(2.0), gib(2.8))
-    free = Interval(total.low - context.high, total.best - context.best, total.high - context.low)
-    reserve = deployment.host.display_reserve_bytes
-    return Term(
-        free.map(lambda value: (value - reserve) * fraction), f"{fraction:g} x memory free before loading", _SOURCE
-    )
+    reserve = display_reserve(deployment.host)
+    free = less(total, context.plus(reserve.bytes))
+    words = f" (less {reserve.formula})" if reserve.bytes.high else ""
+    return Term(free.scaled(fraction), f"{fraction:g} x memory free before loading{words}", _SOURCE)
 
 
 ENGINE = Sglang()

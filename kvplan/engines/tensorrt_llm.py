@@ -9,8 +9,9 @@ from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import KvFormat
-from kvplan.engines.interface import KvKernel, MemoryPolicy, Term, given, served_model
-from kvplan.engines.versions import within
+from kvplan.engines.display import display_reserve, less
+from kvplan.engines.interface import KvKernel, MemoryPolicy, Term, given, quoted, served_model
+from kvplan.engines.versions import release, within
 from kvplan.units import gib
 
 _DOCS = "TensorRT-LLM docs: KvCacheConfig, memory reference, KV-cache support matrix"
@@ -23,10 +24,14 @@ class TensorRtLlm:
     aliases: tuple[str, ...] = ("trtllm", "trt-llm", "tensorrt_llm")
     newest_version = "1.2"
     splits_layers = False
+    lighter_weights: tuple[str, ...] = ("fp8", "awq-int4")
     settings_flags = {"gpu_memory_utilization": "--kv_cache_free_gpu_memory_fraction"}
 
     def resolve_version(self, version: str) -> str:
         return within(version, engine="TensorRT-LLM", oldest="0.12", newest=self.newest_version)
+
+    def runs_on(self, gpu: Gpu) -> bool:
+        return gpu.vendor.lower() in {"nvidia", "unknown"}
 
     def memory_policy(self, deployment: Deployment, weight_bytes: float) -> MemoryPolicy:
         gpu = deployment.host.gpu
@@ -36,11 +41,15 @@ class TensorRtLlm:
         runtime = Interval(gib(0.5), gib(1.0), gib(3.5))
         fraction = given(deployment.settings, "gpu_memory_utilization", 0.9)
         taken = weight_bytes + activation.best + runtime.best
-        total = gpu.hbm_bytes.map(lambda value: value - deployment.host.display_reserve_bytes)
+        reserve = display_reserve(deployment.host)
+        total = less(gpu.hbm_bytes, reserve.bytes)
         budget = total.map(lambda value: value - (1.0 - fraction) * max(value - taken, 0.0))
+        words = f", less {reserve.formula}" if reserve.bytes.high else ""
         class_estimate = "class estimate: aiconfigurator memory model and TensorRT-LLM logs"
         return MemoryPolicy(
-            budget=Term(budget, f"all but {1 - fraction:.2g} of what is free after weights and activations", _DOCS),
+            budget=Term(
+                budget, f"all but {1 - fraction:.2g} of what is free after weights and activations{words}", _DOCS
+            ),
             activation=Term(activation, "engine activations", class_estimate),
             runtime=Term(runtime, "contexts and communication buffers", class_estimate),
             graphs=Term(Interval.exact(0.0), "part of the runtime", class_estimate),
@@ -58,6 +67,7 @@ class TensorRtLlm:
         kernels: dict[str, KvKernel] = {}
         if gpu.kernel_class in {"ampere", "ada", "hopper", "blackwell_dc", "blackwell_rtx"}:
             kernels["fp8"] = KvKernel(KvFormat("fp8", 1.0), "fp8", _DOCS, reads_latents=True)
+        if gpu.kernel_class in {"volta", "turing", "ampere", "ada", "hopper", "blackwell_dc", "blackwell_rtx"}:
             kernels["int8"] = KvKernel(KvFormat("int8", 1.0), "int8", _DOCS + " (legacy)")
         if gpu.kernel_class == "blackwell_dc":
             kernels["nvfp4"] = KvKernel(KvFormat("nvfp4", 0.5625), "nvfp4", _DOCS)
@@ -65,16 +75,31 @@ class TensorRtLlm:
             kernels["nvfp4"] = KvKernel(KvFormat("nvfp4", 0.5625), "nvfp4", _DOCS, verified=False)
         return kernels
 
+    def kv_flags(self, kernel: KvKernel, deployment: Deployment) -> tuple[str, ...] | None:
+        """``trtllm-serve`` knows auto, fp8 and nvfp4, by a flag since 1.2 and by a YAML file before; not INT8."""
+        if kernel.flag == "int8":
+            return None
+        if release(deployment.engine.version) >= (1, 2):
+            return (f"--kv_cache_dtype {kernel.flag}",)
+        return (f"--extra_llm_api_options <(echo 'kv_cache_config: {{dtype: {kernel.flag}}}')",)
+
     def command(self, deployment: Deployment, extra_flags: tuple[str, ...]) -> str:
-        model = served_model(deployment)
-        parts = [f"trtllm-serve {model}", f"--max_seq_len {deployment.workload.context_tokens}"]
-        if deployment.layout.tp > 1:
-            parts.append(f"--tp_size {deployment.layout.tp}")
-        if deployment.layout.pp > 1:
-            parts.append(f"--pp_size {deployment.layout.pp}")
+        layout, workload = deployment.layout, deployment.workload
+        parts = [f"trtllm-serve {_checkpoint(deployment)}", f"--max_seq_len {workload.context_tokens}"]
+        parts.append(f"--max_batch_size {-(-workload.users // layout.dp)}")
+        sizes = (("tp", layout.tp), ("pp", layout.pp), ("ep", layout.ep))
+        parts += [f"--{kind}_size {count}" for kind, count in sizes if count > 1]
         if deployment.settings.gpu_memory_utilization is not None:
             parts.append(f"--kv_cache_free_gpu_memory_fraction {deployment.settings.gpu_memory_utilization:g}")
         return " ".join([*parts, *extra_flags])
+
+
+def _checkpoint(deployment: Deployment) -> str:
+    """FP8 weights are read from a checkpoint that ModelOpt has quantized, not made on the fly."""
+    if deployment.settings.weights == "fp8" and deployment.model.dtype != "fp8":
+        name = (deployment.model.hub_id or deployment.model.name).rsplit("/", 1)[-1]
+        return quoted(f"PATH/TO/{name}-fp8")
+    return served_model(deployment)
 
 
 ENGINE = TensorRtLlm()

@@ -10,19 +10,13 @@ from kvplan.core.activations import ForwardShape, activation_bytes
 from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
-from kvplan.domain.kv_format import KvFormat
+from kvplan.engines.display import display_reserve, gib_words, less
 from kvplan.engines.interface import KvKernel, MemoryPolicy, Term, given, served_model
 from kvplan.engines.versions import release, within
+from kvplan.engines.vllm_kv import kv_kernels
 from kvplan.units import GIB, gib
 
 _LOGS = "vLLM start-up logs, 0.6 to 0.33 (llm-d-planner DEBUG runs on H100, issues and public repositories)"
-_FLASHINFER = {"turing", "ampere", "ada", "hopper", "blackwell_dc", "blackwell_rtx"}
-_TRITON = _FLASHINFER | {"cdna3", "cdna4"}
-_FP8 = KvFormat("fp8", 1.0, step_rate_fraction=0.92)
-_INT8 = KvFormat("int8_per_token_head", 1.0, vector_bytes=4.0)
-_INT4 = KvFormat("int4_per_token_head", 0.5, vector_bytes=4.0, step_rate_fraction=0.75)
-_NVFP4 = KvFormat("nvfp4", 0.5625, step_rate_fraction=0.85)
-_PAGES = "vLLM kv_cache_interface.py page sizes; attention backend support matrix"
 
 
 class Vllm:
@@ -32,6 +26,7 @@ class Vllm:
     aliases: tuple[str, ...] = ()
     newest_version = "0.33"
     splits_layers = False
+    lighter_weights: tuple[str, ...] = ("fp8", "awq-int4")
     settings_flags = {
         "kv_cache_dtype": "--kv-cache-dtype",
         "gpu_memory_utilization": "--gpu-memory-utilization",
@@ -43,22 +38,23 @@ class Vllm:
     def resolve_version(self, version: str) -> str:
         return within(version, engine="vLLM", oldest="0.6", newest=self.newest_version)
 
+    def runs_on(self, gpu: Gpu) -> bool:
+        return gpu.vendor.lower() not in {"cpu", "apple"}
+
     def memory_policy(self, deployment: Deployment, weight_bytes: float) -> MemoryPolicy:
         version = release(deployment.engine.version)
         settings = deployment.settings
         gpu = _gpu(deployment)
         tokens, sequences = default_batch(gpu, version)
         batched_tokens = given(settings, "max_num_batched_tokens", tokens)
-        max_sequences = given(settings, "max_num_seqs", max(sequences, _sequences(deployment)))
-        utilization = given(settings, "gpu_memory_utilization", 0.92 if version >= (0, 21) else 0.90)
-        block_tokens = int(given(settings, "block_size", 16))
+        max_sequences = int(given(settings, "max_num_seqs", max(sequences, _sequences(deployment))))
         workers = deployment.layout.gpus
         return MemoryPolicy(
-            budget=_budget(deployment, utilization),
+            budget=_budget(deployment, version),
             activation=_activation(deployment, version, batched_tokens, max_sequences),
             runtime=_runtime(deployment, version),
             graphs=_graphs(deployment, version),
-            block_tokens=block_tokens,
+            block_tokens=int(given(settings, "block_size", 16)),
             prefill_chunk_tokens=int(batched_tokens),
             window_in_flight_tokens=int(batched_tokens) - 1,
             frees_chunks=False,
@@ -69,24 +65,14 @@ class Vllm:
             ),
             engine_cores=2.0 + workers,
             engine_cores_source="vLLM docs, CPU resources: API server + engine core + one worker for each GPU",
-            warnings=(*_warnings(deployment), *_queueing(deployment, int(max_sequences))),
+            warnings=(*_warnings(deployment), *_no_start(deployment, version), *_queueing(deployment, max_sequences)),
         )
 
     def kv_kernels(self, gpu: Gpu) -> dict[str, KvKernel]:
-        kind = gpu.kernel_class
-        kernels: dict[str, KvKernel] = {}
-        if kind in _FLASHINFER | {"cdna3", "cdna4", "xe2"}:
-            kernels["fp8"] = KvKernel(_FP8, "fp8", _PAGES, reads_latents=True)
-        if kind in _TRITON | {"volta", "cdna2"}:
-            kernels["int8"] = KvKernel(_INT8, "int8_per_token_head", _PAGES)
-        if kind in _TRITON:
-            kernels["int4"] = KvKernel(_INT4, "int4_per_token_head", _PAGES)
-        if kind == "blackwell_dc":
-            kernels["nvfp4"] = KvKernel(_NVFP4, "nvfp4", _PAGES)
-        if kind == "blackwell_rtx":
-            unsettled = "vLLM nvfp4 on SM120: a pull request; no confirmed run found"
-            kernels["nvfp4"] = KvKernel(_NVFP4, "nvfp4", unsettled, verified=False)
-        return kernels
+        return kv_kernels(gpu.kernel_class)
+
+    def kv_flags(self, kernel: KvKernel, deployment: Deployment) -> tuple[str, ...] | None:
+        return (f"--kv-cache-dtype {kernel.flag}",)
 
     def command(self, deployment: Deployment, extra_flags: tuple[str, ...]) -> str:
         layout, settings = deployment.layout, deployment.settings
@@ -101,6 +87,8 @@ class Vllm:
             parts.append(f"--max-num-seqs {_sequences(deployment)}")
         for field, flag in self.settings_flags.items():
             value = getattr(settings, field)
+            if field == "gpu_memory_utilization" and _no_start(deployment, release(deployment.engine.version)):
+                value = _startable(deployment)
             if value is not None and not any(extra.startswith(flag) for extra in extra_flags):
                 parts.append(f"{flag} {value}")
         parts += ["--enforce-eager"] if settings.enforce_eager else []
@@ -118,17 +106,49 @@ def _gpu(deployment: Deployment) -> Gpu:
     return deployment.host.gpu
 
 
-def _budget(deployment: Deployment, utilization: float) -> Term:
-    host = deployment.host
-    total = _gpu(deployment).hbm_bytes
-    formula = f"{utilization:g} x device memory"
+def _utilization(deployment: Deployment, version: tuple[int, ...]) -> float:
+    return given(deployment.settings, "gpu_memory_utilization", 0.92 if version >= (0, 21) else 0.90)
+
+
+def _budget(deployment: Deployment, version: tuple[int, ...]) -> Term:
+    """Utilization x total; what is free where that is less, for vLLM does not start then."""
+    host, utilization = deployment.host, _utilization(deployment, version)
+    total, source = _gpu(deployment).hbm_bytes, "vLLM gpu_worker.py; default utilization 0.92 since 0.21, 0.90 before"
     if host.unified_memory:
         total = total.map(lambda value: value * (host.gpu_share_fraction or 1.0) - host.os_reserve_bytes)
         formula = f"{utilization:g} x what the platform shows of the one pool"
-    usable = total.scaled(utilization)
-    if host.display_reserve_bytes:
-        usable = usable.map(lambda value: min(value, total.best - host.display_reserve_bytes))
-    return Term(usable, formula, "vLLM gpu_worker.py; default utilization 0.92 since 0.21, 0.90 before")
+        return Term(total.scaled(utilization), formula, source)
+    free, reserve = _free_at_start(deployment), display_reserve(host)
+    usable = Interval(*(min(one, other) for one, other in zip(total.scaled(utilization), free, strict=True)))
+    formula = f"{utilization:g} x device memory"
+    if usable != total.scaled(utilization):
+        formula += f", at most what is free: less a CUDA context and {reserve.formula}"
+    return Term(usable, formula, source)
+
+
+def _free_at_start(deployment: Deployment) -> Interval:
+    """Device memory that is free when vLLM first looks: less its CUDA context, NCCL's over NVLink, and a display.
+
+    H100: 78.68 of 79.19 GiB alone, 77.2 to 77.7 with tensor parallelism; RTX 4090: a context of 384 MiB.
+    """
+    gpu, tp = _gpu(deployment), deployment.layout.tp
+    context = Interval(1.4, 1.75, 2.05) if tp > 1 and gpu.peer_bytes_per_s is not None else Interval(0.3, 0.45, 0.55)
+    return less(gpu.hbm_bytes, context.scaled(GIB).plus(display_reserve(deployment.host).bytes))
+
+
+def _startable(deployment: Deployment) -> float:
+    """The largest utilization, in hundredths, with which vLLM starts at the best estimate."""
+    return int(100.0 * _free_at_start(deployment).best / _gpu(deployment).hbm_bytes.best) / 100
+
+
+def _no_start(deployment: Deployment, version: tuple[int, ...]) -> tuple[str, ...]:
+    """vLLM ends at once where less than utilization x total is free."""
+    total, utilization = _gpu(deployment).hbm_bytes.best, _utilization(deployment, version)
+    free = _free_at_start(deployment).best
+    if deployment.host.unified_memory or utilization * total <= free:
+        return ()
+    words = f"utilization {utilization:g} asks for {gib_words(utilization * total)}, and {gib_words(free)} are free"
+    return (f"vLLM does not start: {words}; --gpu-memory-utilization {_startable(deployment):g} does",)
 
 
 def _activation(deployment: Deployment, version: tuple[int, ...], tokens: float, sequences: float) -> Term:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kvplan.assess import assess, build_frame
-from kvplan.assess.judge import Frame, accuracy_loss, binding, find_excuse, has_no_place, plan_ends
+from kvplan.assess.frame import Frame, plan_ends
+from kvplan.assess.judge import accuracy_loss, binding, find_excuse, has_no_place
 from kvplan.assess.verdict import best_first, closest
 from kvplan.core.accounts import Loads
 from kvplan.core.kv_cache import growing_bytes_per_token

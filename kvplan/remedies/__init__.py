@@ -16,9 +16,8 @@ from kvplan.catalog.hardware import load_host, pool_sizes
 from kvplan.domain.assessment import Assessment, StrategyAssessment
 from kvplan.domain.deployment import Deployment
 from kvplan.domain.remedy import Remedy
-from kvplan.engines import choose_engine
 from kvplan.errors import KvplanError
-from kvplan.remedies.changes import engine_layout, lighter_schemes, same_vendor, with_weights, with_workload
+from kvplan.remedies.changes import engine_layout, engine_there, lighter_schemes, with_weights, with_workload
 from kvplan.units import ms, to_gib, to_ms
 
 _PACE_FIRST = {"q4_k_m"}
@@ -206,9 +205,11 @@ def _other_host(deployment: Deployment, catalog: tuple[str, ...], only: tuple[st
     for pool_gib, name in pool_sizes(catalog):
         if pool_gib < least_gib or name == now.name:
             continue
-        least_gib = pool_gib * 7 / 6
         host = load_host(name, catalog)
-        engine = deployment.engine if same_vendor(now, host) else choose_engine(None, host)
+        engine = engine_there(deployment, host)
+        if engine is None:
+            continue
+        least_gib = pool_gib * 7 / 6
         changed = deployment._replace(
             host=host,
             gpus_installed=host.gpus,

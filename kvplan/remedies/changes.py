@@ -7,16 +7,13 @@ from kvplan.domain.deployment import Deployment, EngineChoice, Layout
 from kvplan.domain.host import Host
 from kvplan.domain.model import Model
 from kvplan.domain.weight_scheme import SCHEMES
-from kvplan.engines import find_engine
-
-_SERVED_SCHEMES = ("fp8", "awq-int4")
-_GGUF_SCHEMES = ("q8_0", "q6_k", "q5_k_m", "q4_k_m", "q3_k_m")
+from kvplan.engines import choose_engine, find_engine, natural_engine
 
 
 def lighter_schemes(deployment: Deployment) -> list[str]:
     """Weight types with fewer bits than now that this engine reads, the most precise first."""
     now = deployment.weight_scheme
-    names = _GGUF_SCHEMES if deployment.engine.name == "llama.cpp" else _SERVED_SCHEMES
+    names = find_engine(deployment.engine.name).lighter_weights
     return [name for name in names if SCHEMES[name].linear_bits < now.linear_bits]
 
 
@@ -24,9 +21,13 @@ def engine_layout(model: Model, gpus: int, engine: EngineChoice) -> Layout:
     return natural_layout(model, gpus, by_layers=find_engine(engine.name).splits_layers)
 
 
-def same_vendor(one: Host, other: Host) -> bool:
-    """Whether what runs on the one runs on the other."""
-    return one.gpu is not None and other.gpu is not None and one.gpu.vendor == other.gpu.vendor
+def engine_there(deployment: Deployment, host: Host) -> EngineChoice | None:
+    """The engine on another host: itself, or that host's own where it was this one's; None where it does not run."""
+    now, engine = deployment.host, deployment.engine
+    same_vendor = now.gpu is not None and host.gpu is not None and now.gpu.vendor == host.gpu.vendor
+    if not same_vendor and engine.name == natural_engine(now):
+        return choose_engine(None, host)
+    return engine if host.gpu is not None and find_engine(engine.name).runs_on(host.gpu) else None
 
 
 def with_weights(deployment: Deployment, scheme: str) -> Deployment:

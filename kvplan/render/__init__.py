@@ -77,6 +77,11 @@ def sheet_formats() -> Mapping[str, Renderer]:
     return {"table": lazily("listing_sheet", "render"), "json": lazily("json_text", "render")}
 
 
+def import_formats() -> Mapping[str, Renderer]:
+    """Formats of ``kvplan model import`` and ``kvplan host import``."""
+    return {"table": lazily("import_page", "render"), "json": lazily("json_text", "render")}
+
+
 def explain_formats() -> Mapping[str, Renderer]:
     """Formats of ``kvplan explain``."""
     return {"table": lazily("explain_table", "render"), "json": lazily("json_text", "render")}

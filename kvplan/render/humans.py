@@ -148,7 +148,8 @@ def loss_words(value: AccuracyLoss) -> str:
         return "accuracy that nobody has measured"
     if value.high == 0.0:
         return "nothing"
-    return f"{value.low:.3g} to {value.high:.3g} points on {value.on}"
+    span = f"{value.high:.3g}" if value.low == value.high else f"{value.low:.3g} to {value.high:.3g}"
+    return f"{span} points on {value.on}"
 
 
 def in_its_unit(budget_name: str, value: float) -> float:

@@ -21,6 +21,7 @@ _FIGURES: dict[str, tuple[str, str, Callable[[float], float]]] = {
     "hbm_bytes": ("GPU memory", "GiB", to_gib),
     "hbm_bytes_per_s": ("GPU memory rate, data sheet", "GB/s", to_gb_per_s),
     "flops": ("16-bit matrix rate, dense", "TFLOPS", to_tflops),
+    "fp8_flops": ("FP8 matrix rate, dense", "TFLOPS", to_tflops),
     "weight_read_fraction": ("weights read at", "of the rate", float),
     "kv_read_fraction": ("KV read at", "of the rate", float),
     "step_overhead_s": ("fixed time of a step", "ms", to_ms),

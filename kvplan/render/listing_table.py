@@ -18,9 +18,26 @@ def render(answer: Listed) -> str:
 
 
 def _fitting(listing: Listing, width: int) -> tuple[list[Column], list[list[str]]]:
+    grouped = _grouped(listing)
     for choice in listing.choices:
         columns = [listing.columns[index] for index in choice]
-        rows = [[row[index] for index in choice] for row in listing.rows]
+        rows = [[row[index] for index in choice] for row in grouped]
         if natural_columns(columns, rows) <= width:
             break
     return columns, rows
+
+
+def _grouped(listing: Listing) -> list[tuple[str, ...]]:
+    """The rows, those of a group indented below its heading. One group alone needs no heading."""
+    if len(set(listing.groups)) < 2:
+        return list(listing.rows)
+    nothing = ("",) * (len(listing.columns) - 1)
+    rows: list[tuple[str, ...]] = []
+    above = ""
+    for group, row in zip(listing.groups, listing.rows, strict=True):
+        if group != above:
+            rows += [("", *nothing)] if rows else []
+            rows.append((group, *nothing))
+            above = group
+        rows.append((f"  {row[0]}", *row[1:]))
+    return rows

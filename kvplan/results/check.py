@@ -171,7 +171,7 @@ def _defaults(item: CheckedDeployment) -> Json:
         tokens, sequences = default_batch(gpu, release(deployment.engine.version))
         found["max_num_batched_tokens"] = (tokens, engine)
         found["max_num_seqs"] = (sequences, engine)
-        if not deployment.host.unified_memory and not deployment.host.display_reserve_bytes:
+        if not deployment.host.unified_memory and not deployment.host.display_reserve_bytes.best:
             card = judged.assessment.gpu_memory
             found["gpu_memory_utilization"] = (round(card.budget_bytes / card.total_bytes, 4), engine)
     found["kv_cache_dtype"] = ("auto", engine)

@@ -13,9 +13,18 @@ from kvplan.deployments.resolve import resolve_on
 from kvplan.deployments.words import Words
 from kvplan.domain.interval import Interval
 from kvplan.errors import UnknownName
+from kvplan.results.explain_methods import (
+    MethodSheet,
+    accuracy_json,
+    inputs_json,
+    method_names,
+    sheets_named,
+    sheets_of,
+    who_has,
+)  # fmt: skip
 from kvplan.results.figures import FigureText, all_figures, find_figure
 from kvplan.results.host_sheet import HostSheet, host_sheet
-from kvplan.results.json_shapes import Json, interval
+from kvplan.results.json_shapes import Json
 from kvplan.results.kv import NOWHERE
 from kvplan.results.model_sheet import ModelSheet, model_sheet
 from kvplan.results.rule_texts import rule_texts
@@ -36,7 +45,7 @@ class Explanation:
     """What stands behind a name."""
 
     kind: str
-    """``strategy``, ``combination``, ``figure`` or ``rule``."""
+    """``strategy``, ``combination``, ``method``, ``figure`` or ``rule``."""
     name: str
     title: str
     text: str = ""
@@ -48,10 +57,13 @@ class Explanation:
     notes: tuple[str, ...] = ()
     source: str = ""
     see: tuple[str, ...] = ()
+    setup: str = ""
+    """Of a method: what it was published for."""
+    methods: tuple[MethodSheet, ...] = ()
+    """What ``--method`` chooses from."""
 
     def to_json(self) -> Json:
         """The envelope ``kvplan.explain/1``."""
-        loss = self.accuracy
         return {
             "schema": SCHEMA,
             "kvplan_version": __version__,
@@ -61,18 +73,15 @@ class Explanation:
             "text": self.text or None,
             "unit": self.unit or None,
             "formula": list(self.formula),
-            "inputs": [
-                {"name": item.name, "value": interval(item.value), "unit": item.unit or None, "source": item.source}
-                for item in self.inputs
-            ],
-            "accuracy": None if loss is None else {
-                "loss_points": {"low": loss.low, "high": loss.high}, "on": loss.on, "source": loss.source,
-            },
+            "inputs": inputs_json(self.inputs),
+            "accuracy": None if self.accuracy is None else accuracy_json(self.accuracy),
             "evidence": list(self.evidence),
             "notes": list(self.notes),
             "source": self.source or None,
             "see": list(self.see),
-        }  # fmt: skip
+            "setup": self.setup or None,
+            "methods": [sheet.to_json() for sheet in self.methods],
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +110,9 @@ def explain(name: str, catalog: Sequence[str] = ()) -> Explanation | ModelSheet 
     strategy = all_strategies().get(name.lower())
     if strategy is not None:
         return of_strategy(strategy)
+    methods = sheets_named(name)
+    if methods:
+        return of_method(methods)
     figure = find_figure(name)
     if figure is not None:
         return of_figure(figure)
@@ -114,6 +126,7 @@ def explain(name: str, catalog: Sequence[str] = ()) -> Explanation | ModelSheet 
 def topics(catalog: Sequence[str] = ()) -> TopicList:
     """Every name that ``explain`` takes, aliases aside."""
     found = [Topic(_kind(strategy), strategy.id, strategy.title) for strategy in all_strategies().values()]
+    found += [Topic("method", name, title) for name, title in method_names().items()]
     found += [Topic("figure", figure.name, figure.title) for figure in all_figures().values()]
     found += [Topic("rule", rule.id, rule.title) for rule in rule_texts().values()]
     models, hosts = model_table(catalog), host_table(catalog)
@@ -137,6 +150,30 @@ def of_strategy(strategy: Strategy) -> Explanation:
         evidence=strategy.evidence,
         notes=_notes(strategy, situation),
         see=tuple(strategy.id.split("+")) if "+" in strategy.id else (),
+        methods=sheets_of(strategy.id) if "+" not in strategy.id else (),
+    )
+
+
+def of_method(sheets: tuple[MethodSheet, ...]) -> Explanation:
+    """A published method; one that two strategies have is a list of both."""
+    sheet, method, strategies = sheets[0], sheets[0].method, tuple(one.family for one in sheets)
+    if len(sheets) > 1:
+        text = f"a method of {' and of '.join(strategies)}: --method {method.name} is taken by each"
+        return Explanation("method", method.name, method.title, text=text, see=strategies, methods=sheets)
+    chosen = f"--strategy {sheet.family}" if sheet.default else f"--strategy {sheet.family} --method {method.name}"
+    return Explanation(
+        kind="method",
+        name=method.name,
+        title=f"{method.title}, a method of {sheet.family}",
+        text=f"{chosen} takes these constants",
+        formula=method.formula,
+        inputs=method.inputs,
+        accuracy=method.accuracy,
+        evidence=method.evidence,
+        notes=sheet.notes,
+        source=method.source,
+        see=strategies,
+        setup=method.setup,
     )
 
 
@@ -161,7 +198,7 @@ def _sheet(name: str, catalog: Sequence[str]) -> ModelSheet | HostSheet:
         return model_sheet(name, catalog)
     if hosts.find(name) is not None or name.lower().endswith(".toml"):
         return host_sheet(name, catalog)
-    known = [*all_strategies(), *all_figures(), *rule_texts(), *models.names(), *hosts.names()]
+    known = [*all_strategies(), *method_names(), *all_figures(), *rule_texts(), *models.names(), *hosts.names()]
     known += [*models.aliases(), *hosts.aliases()]
     raise UnknownName.of("strategy, figure, rule, model or host", name, known, listing="kvplan explain --list")
 
@@ -172,6 +209,9 @@ def _kind(strategy: Strategy) -> str:
 
 def _notes(strategy: Strategy, situation: Situation) -> tuple[str, ...]:
     """Who has it, then the strategy's own notes. One that calls itself a prototype isn't called so twice."""
+    method = strategy.method(situation)
+    if method is not None and "+" not in strategy.id:
+        return (who_has(method), *method.cautions)
     own = strategy.notes(situation)
     if strategy.stock:
         return (STOCK, *own)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from kvplan import __version__
 from kvplan.assess import assess
+from kvplan.assess.methods import check_method
 from kvplan.catalog.files import catalog_files, digest
 from kvplan.deployments.resolve import resolve
 from kvplan.deployments.words import Words
@@ -72,7 +73,9 @@ class FitMatrix(NamedTuple):
 
 def fit(words: Words) -> FitResult:
     """Judge one deployment. Raises KvplanError for input that can't be used or judged."""
-    assessment = assess(resolve(words), words.strategies)
+    deployment = resolve(words)
+    check_method(deployment.method, words.strategies)
+    assessment = assess(deployment, words.strategies)
     remedies = find_remedies(assessment, words.catalog, words.strategies)
     files = (*catalog_files("hardware.toml", words.catalog), *catalog_files("models.toml", words.catalog))
     unique = {file.path: file for file in files}
@@ -108,6 +111,7 @@ def strategy_json(item: StrategyAssessment) -> Json:
     loss, alone = item.accuracy, item.longest_request
     return {
         "id": item.id,
+        "method": item.method,
         "outcome": item.outcome,
         "bound_by": item.bound_by,
         "reason": item.reason or None,

@@ -76,8 +76,12 @@ def host_sheet(name: str, catalog: Sequence[str] = ()) -> HostSheet:
     table = host_table(catalog)
     found = table.find(name)
     aliases = tuple(table.row(found)[0].get("aliases", ())) if found == host.name else ()
-    figures = [*_gpu_figures(host.gpu, host.gpus), *_host_figures(host)]
-    return HostSheet(host, aliases, tuple(figures))
+    return sheet_of(host, aliases)
+
+
+def sheet_of(host: Host, aliases: tuple[str, ...]) -> HostSheet:
+    """The sheet of a host that is loaded."""
+    return HostSheet(host, aliases, (*_gpu_figures(host.gpu, host.gpus), *_host_figures(host)))
 
 
 def _gpu_figures(gpu: Gpu | None, gpus: int) -> list[Figure]:
@@ -92,6 +96,8 @@ def _gpu_figures(gpu: Gpu | None, gpus: int) -> list[Figure]:
         ("kv_read_fraction", gpu.kv_read_fraction, "fraction"),
         ("step_overhead_s", gpu.step_overhead_s, "s"),
     ]
+    if gpu.fp8_flops is not None:
+        rows.insert(3, ("fp8_flops", _exact(gpu.fp8_flops), "FLOP/s"))
     if gpus > 1 and gpu.peer_bytes_per_s is not None:
         rows.append(("peer_bytes_per_s", _exact(gpu.peer_bytes_per_s), "bytes/s"))
     return [Figure(name, "gpu", value, unit, gpu.basis.get(name)) for name, value, unit in rows]
@@ -108,8 +114,8 @@ def _host_figures(host: Host) -> list[Figure]:
         rows.append(("gpu_share_fraction", _exact(host.gpu_share_fraction), "fraction"))
     elif host.gpu is not None:
         rows.append(("link_bytes_per_s", host.link.bytes_per_s if host.link else None, "bytes/s"))
-    if host.display_reserve_bytes:
-        rows.append(("display_reserve_bytes", _exact(host.display_reserve_bytes), "bytes"))
+    if host.display_reserve_bytes.high:
+        rows.append(("display_reserve_bytes", host.display_reserve_bytes, "bytes"))
     basis = {**host.basis, "link_bytes_per_s": host.basis.get("link")}
     return [Figure(name, "host", value, unit, basis.get(name)) for name, value, unit in rows]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kvplan import __version__
 from kvplan.assess import build_frame, numbers
-from kvplan.assess.judge import Frame
+from kvplan.assess.frame import Frame
 from kvplan.assess.topology import topology_excuse
 from kvplan.catalog.models import load_model
 from kvplan.core.kv_cache import bounded_bytes, growing_bytes_per_token, sequence_bytes
@@ -120,14 +120,14 @@ def kv(words: Words, *, pool_gib: float | None = None, pool_bytes: int | None = 
         raise InputError("no model was named", help="--model NAME, e.g. llama3-8b, or a path to a config.json")
     wanted_bytes = _pool_bytes(pool_gib, pool_bytes)
     _refuse_other_engines(words.engine)
-    return kv_of(load_model(words.model, words.catalog), words, wanted_bytes)
+    return kv_of(load_model(words.model, words.catalog, fetch=words.fetch), words, wanted_bytes)
 
 
 def kv_of(model: Model, words: Words = _NOTHING_SAID, pool_bytes: int | None = None) -> KvResult:
     """The same for a model that is loaded, as engine ``generic`` has it."""
     frame = build_frame(_deployment(model, words))
     deployment = frame.deployment
-    layout, policy = deployment.layout, frame.situation.policy
+    model, layout, policy = deployment.model, deployment.layout, frame.situation.policy
     kv_format = _format(frame)
     growths = numbers.kv_growths(model, kv_format, layout, policy)
     context = float(deployment.workload.context_tokens)

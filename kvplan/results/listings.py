@@ -9,16 +9,24 @@ from kvplan import __version__
 from kvplan.catalog.hardware import HostListing, list_hosts
 from kvplan.catalog.models import ModelRow, list_models
 from kvplan.domain.host import Host
-from kvplan.errors import InputError, UnknownName
+from kvplan.results.host_sheet import sheet_of
 from kvplan.results.json_shapes import Json, whole
 from kvplan.results.kv import kv_of
-from kvplan.units import gib, parse_bytes, shorten
+from kvplan.results.listing_filters import (
+    CATEGORIES,
+    attending,
+    elements,
+    known_word,
+    layer_kinds,
+    least_hbm_bytes,
+    of_family,
+    searched,
+    words_of,
+)
 
 MODELS_SCHEMA = "kvplan.models/1"
 HOSTS_SCHEMA = "kvplan.hosts/1"
 FAMILIES_SCHEMA = "kvplan.families/1"
-
-ATTENTION_KINDS = ("MHA", "GQA", "MQA", "MLA", "sliding", "MoE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,31 +63,61 @@ class FamilyList:
         return {"schema": FAMILIES_SCHEMA, "kvplan_version": __version__, "families": rows}
 
 
-def models(catalog: Sequence[str] = (), *, family: str | None = None, attention: Sequence[str] = ()) -> ModelList:
-    """The models of the catalogs. ``family``: part of its name, or a model_type; ``attention``: all of them hold."""
-    rows = list_models(catalog)
+def models(
+    catalog: Sequence[str] = (),
+    *,
+    name: str | None = None,
+    family: str | None = None,
+    attention: Sequence[str] = (),
+    max_parameters: str | None = None,
+) -> ModelList:
+    """The models of the catalogs that pass every filter.
+
+    ``name``: words that its name, title, hub id or family has; ``family``: part of its name, or a model_type;
+    ``attention``: kinds of attention or of layers, all of which it has; ``max_parameters``: elements stored, as ``8B``.
+    """
+    everything = rows = list_models(catalog)
+    if name is not None:
+        texts = {row.name: (row.name, row.title, row.model.hub_id or "", row.family) for row in everything}
+        found = searched("model", name, texts)
+        rows = [row for row in rows if row.name in found]
     if family is not None:
-        rows = _of_family(rows, family)
+        kin = {row.name for row in of_family(everything, family)}
+        rows = [row for row in rows if row.name in kin]
     for kind in attention:
-        wanted = kind.lower()
-        if wanted not in (known.lower() for known in ATTENTION_KINDS):
-            known_kinds = "known: " + ", ".join(ATTENTION_KINDS)
-            raise UnknownName.of("attention kind", kind, ATTENTION_KINDS, listing=known_kinds)
-        rows = [row for row in rows if wanted in (found.lower() for found in row.attention)]
+        rows = attending(rows, kind)
+    if max_parameters is not None:
+        most = elements(max_parameters)
+        rows = [row for row in rows if row.parameters <= most]
     return ModelList(tuple(rows))
 
 
-def hosts(catalog: Sequence[str] = (), *, vendor: str | None = None, min_hbm: str | None = None) -> HostList:
-    """The hosts of the catalogs; ``vendor`` is the maker of the GPU, ``min_hbm`` the memory of all GPUs together."""
-    rows = list_hosts(catalog)
+def hosts(
+    catalog: Sequence[str] = (),
+    *,
+    name: str | None = None,
+    vendor: str | None = None,
+    category: str | None = None,
+    min_hbm: str | None = None,
+) -> HostList:
+    """The hosts of the catalogs that pass every filter.
+
+    ``name``: words that its name, an alias, its title or its GPU has; ``vendor``: the maker of the GPU, or cpu;
+    ``min_hbm``: memory of one GPU (of a unified pool the whole).
+    """
+    everything = rows = list_hosts(catalog)
+    if name is not None:
+        found = searched("host", name, {row.host.name: words_of(row) for row in everything})
+        rows = [row for row in rows if row.host.name in found]
     if vendor is not None:
-        known = sorted({vendor_of(row.host) for row in rows})
-        if vendor.lower() not in known:
-            raise UnknownName.of("vendor", vendor, known, listing="known: " + ", ".join(known))
-        rows = [row for row in rows if vendor_of(row.host) == vendor.lower()]
+        wanted = known_word("vendor", vendor, sorted({vendor_of(row.host) for row in everything}))
+        rows = [row for row in rows if vendor_of(row.host) == wanted]
+    if category is not None:
+        wanted = known_word("category", category, CATEGORIES)
+        rows = [row for row in rows if row.host.category == wanted]
     if min_hbm is not None:
-        least = _least_hbm_bytes(min_hbm)
-        rows = [row for row in rows if total_hbm_bytes(row.host) >= least]
+        least = least_hbm_bytes(min_hbm)
+        rows = [row for row in rows if row.host.gpu and row.host.gpu.hbm_bytes.best >= least]
     return HostList(tuple(rows))
 
 
@@ -98,34 +136,9 @@ def vendor_of(host: Host) -> str:
     return host.gpu.vendor.lower() if host.gpu else "cpu"
 
 
-def total_hbm_bytes(host: Host) -> float:
-    """Memory of all GPUs together; 0 without a GPU."""
-    return host.gpu.hbm_bytes.best * host.gpus if host.gpu else 0.0
-
-
-def _of_family(rows: list[ModelRow], family: str) -> list[ModelRow]:
-    wanted = family.lower()
-    found = [row for row in rows if wanted in (row.family.lower(), row.model.model_type.lower())]
-    found = found or [row for row in rows if _squeezed(wanted) in _squeezed(row.family)]
-    if not found:
-        known = sorted({row.family for row in rows} | {row.model.model_type for row in rows})
-        raise UnknownName.of("family", family, known, listing="kvplan model list --families")
-    return found
-
-
-def _squeezed(text: str) -> str:
-    """``Qwen 2.5`` and ``qwen2.5`` are the same family."""
-    return "".join(character for character in text.lower() if character.isalnum() or character == ".")
-
-
-def _least_hbm_bytes(text: str) -> float:
-    """``80GB``, ``24GiB``; a bare number is GiB."""
-    if text.strip().replace(".", "", 1).isdigit():
-        return gib(float(text))
-    try:
-        return float(parse_bytes(text))
-    except InputError:
-        raise InputError(f"--min-hbm must look like 80GB, 48GiB or 48 (it is {shorten(text)!r})") from None
+def unknown_figures(host: Host) -> tuple[str, ...]:
+    """Figures that no source states; ``kvplan host show`` has the same names."""
+    return sheet_of(host, ()).unknown
 
 
 def _model(row: ModelRow) -> Json:
@@ -136,6 +149,7 @@ def _model(row: ModelRow) -> Json:
         "family": row.family,
         "model_type": row.model.model_type,
         "attention": list(row.attention),
+        "layer_kinds": list(layer_kinds(row)),
         "parameters": row.parameters,
         "active_parameters": row.model.active_elements,
         "layers": row.model.layers,
@@ -157,11 +171,14 @@ def _host(row: HostListing) -> Json:
         "gpu": host.gpu.name if host.gpu else None,
         "gpus": host.gpus,
         "hbm_bytes": whole(host.gpu.hbm_bytes.best) if host.gpu else None,
+        "hbm_bytes_per_s": host.gpu.hbm_bytes_per_s if host.gpu else None,
         "dram_bytes": whole(host.dram_bytes),
+        "dram_bytes_per_s": host.dram_bytes_per_s.best if host.dram_bytes_per_s else None,
         "cpu_cores": host.cpu_cores.best if host.cpu_cores else None,
         "link": host.link.kind if host.link else None,
         "unified_memory": host.unified_memory,
         "usd_per_hour": host.usd_per_hour,
+        "unknown": list(unknown_figures(host)),
         "file": row.file,
         "source": host.source,
     }

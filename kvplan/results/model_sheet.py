@@ -83,9 +83,9 @@ class ModelSheet:
         return found
 
 
-def model_sheet(name: str, catalog: Sequence[str] = ()) -> ModelSheet:
-    """The sheet of a catalog row, or of a config at a path."""
-    model = load_model(name, catalog)
+def model_sheet(name: str, catalog: Sequence[str] = (), *, fetch: bool = False) -> ModelSheet:
+    """The sheet of a catalog row, of a checkpoint at a path, or (``fetch``) of a model on the Hub."""
+    model = load_model(name, catalog, fetch=fetch)
     aliases: tuple[str, ...] = ()
     family = notes = None
     if model.catalog_name is not None:

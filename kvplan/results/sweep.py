@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from kvplan import __version__
+from kvplan.assess.methods import check_method
 from kvplan.assess.verdict import users_words
 from kvplan.catalog.files import catalog_files, digest
 from kvplan.catalog.hardware import load_host
@@ -83,7 +84,7 @@ def sweep(
     """
     if not words.model or not words.host:
         raise InputError("a sweep needs a model and a host", help="--model llama3-8b --host rtx4090")
-    model, host = load_model(words.model, words.catalog), load_host(words.host, words.catalog)
+    model, host = load_model(words.model, words.catalog, fetch=words.fetch), load_host(words.host, words.catalog)
     context_axis = parse_axis(contexts, "--context") if contexts else default_contexts(words, model)
     users_axis = parse_axis(users or DEFAULT_USERS, "--users")
     if len(context_axis) * len(users_axis) > MOST_POINTS:
@@ -95,7 +96,8 @@ def sweep(
     def at(context_tokens: int, count: int) -> Deployment:
         return resolve_on(words._replace(context=context_tokens, users=count), model, host)
 
-    at(context_axis[0], users_axis[0])  # what is wrong with the words is said before anything is compiled
+    # what is wrong with the words is said before anything is compiled
+    check_method(at(context_axis[0], users_axis[0]).method, words.strategies)
     _warn_if_cold(notify)
     frontier = search(at, context_axis, users_axis, words.strategies)
     files = (*catalog_files("hardware.toml", words.catalog), *catalog_files("models.toml", words.catalog))

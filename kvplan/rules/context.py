@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kvplan.assess.judge import Frame
+from kvplan.assess.frame import Frame
 from kvplan.assess.longest import tokens_at_load
 from kvplan.deployments.as_words import Translated
 from kvplan.deployments.found import FoundDeployment, Place

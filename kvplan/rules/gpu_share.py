@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kvplan.assess.judge import Frame, plan_ends
+from kvplan.assess.frame import Frame, plan_ends
 from kvplan.core.kv_cache import growing_bytes_per_token
 from kvplan.core.placement import overhead_bytes, resident_kv_bytes, sequences_per_replica
 from kvplan.core.shapes import Plan

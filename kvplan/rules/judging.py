@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kvplan.assess import assess
-from kvplan.assess.judge import Frame, find_excuse
+from kvplan.assess.frame import Frame
+from kvplan.assess.judge import find_excuse
 from kvplan.assess.verdict import best_first, closest
 from kvplan.deployments.as_words import Translated
 from kvplan.domain.assessment import StrategyAssessment

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
+from kvplan.deployments.speculation import WEIGHTLESS, draft_method, is_mtp
+from kvplan.errors import InputError
 from kvplan.rules.context import Context
 from kvplan.rules.interface import Finding, finding, reported
 
@@ -12,7 +13,6 @@ ID = "KV407"
 TITLE = "a setting changes memory in a way that is not modelled"
 LEVEL = "unknown"
 
-_WEIGHTLESS = {"ngram", "[ngram]", "suffix", "ngram_gpu"}
 _NOT_MODELLED = {
     "num_gpu_blocks_override": ("unknown", "it replaces the measured size of the KV pool"),
     "pcp": ("unknown", "prefill context parallelism is not modelled"),
@@ -28,16 +28,16 @@ def check(context: Context) -> Iterator[Finding]:
         if context.translated.values.get(name):
             yield finding(ID, level, context, (name,), f"{name.replace('_', '-')}: {why}")
     draft = str(context.translated.values.get("speculative_config", ""))
-    if draft and _method(draft) not in _WEIGHTLESS:
+    if draft and not _is_counted(context, draft):
         message = "speculative-config: the draft's weights and KV make the pool smaller than judged here"
         remedy = "leave some GiB of the pool free for it"
         yield finding(ID, LEVEL, context, ("speculative_config",), message, remedy=remedy)
 
 
-def _method(text: str) -> str:
-    """The method that a JSON config names; the text itself where it is a plain model name."""
+def _is_counted(context: Context, draft: str) -> bool:
+    """N-grams and suffixes take no memory; MTP layers of a known model are in its KV."""
     try:
-        config = json.loads(text)
-    except (ValueError, RecursionError):
-        return text.strip().lower()
-    return str(config.get("method", config.get("model", ""))).lower() if isinstance(config, dict) else ""
+        method = draft_method(draft)
+    except InputError:
+        return False
+    return method in WEIGHTLESS or (is_mtp(method) and context.model is not None and bool(context.model.mtp_kv))

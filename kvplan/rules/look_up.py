@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kvplan.assess import build_frame, with_compute_device
-from kvplan.assess.judge import Frame
+from kvplan.assess.frame import Frame
 from kvplan.catalog.hardware import host_table, load_host
 from kvplan.catalog.models import load_model, model_table
 from kvplan.deployments.as_words import Translated, translate, weights_of

@@ -14,8 +14,8 @@ from pkgutil import iter_modules
 from kvplan.errors import UnknownName
 from kvplan.strategies.interface import Strategy
 
-_NOT_STRATEGIES = {"interface", "evidence"}
-_ORDER = ("hbm", "kv-", "offload-", "weight-")
+_NOT_STRATEGIES = {"interface", "by_method", "methods"}
+_ORDER = ("hbm", "kv-", "offload-", "weight-", "expert-")
 
 
 @cache
@@ -30,11 +30,16 @@ def all_strategies() -> dict[str, Strategy]:
 
 
 def find_strategy(strategy_id: str) -> Strategy:
-    """A strategy by id."""
-    try:
-        return all_strategies()[strategy_id.lower()]
-    except KeyError:
-        raise UnknownName.of("strategy", strategy_id, all_strategies(), listing="ids: kvplan explain --list") from None
+    """A strategy by id: one of the folder, or any KV format together with any placement (``kv-int8+offload-reuse``)."""
+    known, (first, _, second) = all_strategies(), strategy_id.lower().partition("+")
+    if strategy_id.lower() in known:
+        return known[strategy_id.lower()]
+    pair = [known[part] for part in (first, second) if part in known]
+    if len(pair) == 2 and "+" not in second:
+        made: list[Strategy] = import_module(f"{__name__}.combined").pairs(pair)
+        if made:
+            return made[0]
+    raise UnknownName.of("strategy", strategy_id, known, listing="ids: kvplan explain --list")
 
 
 def _place(strategy: Strategy) -> tuple[int, int]:

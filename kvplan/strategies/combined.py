@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from kvplan.core.accounts import Placement
 from kvplan.strategies.interface import (
@@ -10,15 +11,20 @@ from kvplan.strategies.interface import (
     Ends,
     Excuse,
     Input,
+    Method,
     Situation,
     Strategy,
 )
+
+PAIRED: Final = ("kv-fp8", "kv-q8_0", "kv-int8", "kv-nvfp4", "kv-int4", "kv-q4_0")
+"""Formats that people combine with a placement. Others are combined where a pair is named."""
 
 
 class Combined:
     """A KV format and a placement. Losses of accuracy are added up; nobody published the pair."""
 
     stock = False
+    listed = True
 
     def __init__(self, quantization: Strategy, placement: Strategy) -> None:
         self.quantization, self.placement = quantization, placement
@@ -34,6 +40,12 @@ class Combined:
 
     def excuse(self, situation: Situation) -> Excuse | None:
         return self.quantization.excuse(situation) or self.placement.excuse(situation)
+
+    def method(self, situation: Situation) -> Method | None:
+        return self.placement.method(situation)
+
+    def proof(self, situation: Situation) -> tuple[str, ...]:
+        return (*self.quantization.proof(situation), *self.placement.proof(situation))
 
     def loss(self, situation: Situation) -> Accuracy:
         return self.quantization.loss(situation).plus(self.placement.loss(situation))
@@ -56,7 +68,12 @@ class Combined:
 
 
 def combine(strategies: Iterable[Strategy]) -> list[Strategy]:
-    """Every quantized format with every strategy that moves bytes to host memory."""
+    """The formats that people combine, with every strategy that moves bytes to host memory."""
+    return pairs(item for item in strategies if item.kv_suffix is None or item.id in PAIRED)
+
+
+def pairs(strategies: Iterable[Strategy]) -> list[Strategy]:
+    """Every quantized format among them with every one that moves bytes to host memory."""
     plain = list(strategies)
     formats = [strategy for strategy in plain if strategy.kv_suffix is not None]
     placements = [strategy for strategy in plain if strategy.kv_suffix is None and strategy.second_pool]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol
 
 from kvplan.core.accounts import Placement
@@ -58,6 +59,29 @@ class Input(NamedTuple):
     source: str
 
 
+class Method(NamedTuple):
+    """One published way to do what a strategy says: its constants, and the set-up in which they were found."""
+
+    name: str
+    """What ``--method`` takes."""
+    title: str
+    setup: str
+    """Model, GPU, CPU, host memory and link of what was published; what of it is not known."""
+    charges: Callable[[Situation], Ends]
+    formula: tuple[str, ...]
+    inputs: tuple[Input, ...]
+    accuracy: Accuracy
+    evidence: tuple[str, ...]
+    source: str
+    tested_tokens: int | None = None
+    """The longest context with published scores, where a longer one would lose more."""
+    stock_engines: tuple[str, ...] = ()
+    """Engines that have it; elsewhere it is a prototype of its authors."""
+    cautions: tuple[str, ...] = ()
+    reads_latents: bool = False
+    """It also serves MLA, whose cache is one latent for all heads."""
+
+
 class Strategy(Protocol):
     """One strategy. Adding one is adding a file."""
 
@@ -74,6 +98,8 @@ class Strategy(Protocol):
     evidence: tuple[str, ...]
     stock: bool
     """It is a feature of a stock engine, and not only of its authors' prototype."""
+    listed: bool
+    """It is judged without being named: what loses far more than others is not."""
 
     def excuse(self, situation: Situation) -> Excuse | None:
         """Why it can't be judged here, beyond a missing second pool, kernel or input; None where it can."""
@@ -81,6 +107,14 @@ class Strategy(Protocol):
 
     def charges(self, situation: Situation) -> Ends:
         """What it costs, three times."""
+        ...
+
+    def method(self, situation: Situation) -> Method | None:
+        """The published method whose constants it takes here; None where it has one way only."""
+        ...
+
+    def proof(self, situation: Situation) -> tuple[str, ...]:
+        """The evidence for what it charges here."""
         ...
 
     def loss(self, situation: Situation) -> Accuracy:
@@ -112,8 +146,11 @@ RESIDENT: Final = Charges(
     sync_s_per_layer=0.0,
     serial_fraction=0.0,
     link_rate_fraction=1.0,
+    cpu_rate_fraction=1.0,
     spills_kv=0.0,
+    spilled_kv_on_cpu=0.0,
     spills_weights=0.0,
+    spills_experts=0.0,
     spilled_weights_on_cpu=0.0,
     reuse=0.0,
     prefill_factor=1.0,
@@ -132,7 +169,9 @@ class PlainStrategy:
     second_pool = False
     accuracy = EXACT
     inputs: tuple[Input, ...] = ()
+    evidence: tuple[str, ...] = ()
     stock = True
+    listed = True
 
     def excuse(self, situation: Situation) -> Excuse | None:
         """It can be judged everywhere."""
@@ -141,6 +180,14 @@ class PlainStrategy:
     def charges(self, situation: Situation) -> Ends:
         """All KV in GPU memory."""
         return same(RESIDENT)
+
+    def method(self, situation: Situation) -> Method | None:
+        """It has one way only."""
+        return None
+
+    def proof(self, situation: Situation) -> tuple[str, ...]:
+        """The same everywhere."""
+        return self.evidence
 
     def loss(self, situation: Situation) -> Accuracy:
         """As published, in every engine."""

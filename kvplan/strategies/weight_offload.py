@@ -6,6 +6,7 @@ import math
 
 from kvplan.core.accounts import Placement
 from kvplan.domain.interval import Interval
+from kvplan.engines.interface import LLAMA_SERVERS
 from kvplan.strategies.interface import RESIDENT, Ends, Input, PlainStrategy, Situation
 from kvplan.units import GB, GIB
 
@@ -32,7 +33,7 @@ class WeightOffload(PlainStrategy):
     evidence = ("FlexGen OPT-30B on T4: 7.32 tokens/s at a batch of 144",)
 
     def charges(self, situation: Situation) -> Ends:
-        on_cpu = 1.0 if situation.deployment.engine.name == "llama.cpp" else 0.0
+        on_cpu = 1.0 if situation.deployment.engine.name in LLAMA_SERVERS else 0.0
         low, best, high = (
             RESIDENT._replace(
                 spills_weights=1.0, spilled_weights_on_cpu=on_cpu, serial_fraction=serial, link_rate_fraction=rate
@@ -40,6 +41,11 @@ class WeightOffload(PlainStrategy):
             for serial, rate in zip(_SERIAL, reversed(_LINK_RATE), strict=True)
         )
         return low, best, high
+
+    def notes(self, situation: Situation) -> tuple[str, ...]:
+        if situation.deployment.engine.name == "ollama":
+            return ("ollama gives the CPU the layers that do not fit by itself (a Modelfile's num_gpu sets how many)",)
+        return ()
 
     def flags(self, situation: Situation, placed: Placement) -> tuple[str, ...] | None:
         deployment = situation.deployment
@@ -50,8 +56,8 @@ class WeightOffload(PlainStrategy):
         if deployment.engine.name == "llama.cpp":
             layers = deployment.model.layers
             kept = math.floor(layers * max(0.0, 1.0 - placed.weights_spilled_bytes / deployment.gpu_weight_bytes))
-            return (f"-ngl {kept}",)
-        return None
+            return (f"-ngl {kept}",) if kept < layers else ()
+        return () if deployment.engine.name == "ollama" else None
 
 
 STRATEGIES = (WeightOffload(),)

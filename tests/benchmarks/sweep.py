@@ -21,7 +21,7 @@ MODEL, HOST, STRATEGY = "llama3-70b", "h100-server", "offload-retrieve"
 def measure(points: int) -> tuple[float, float, float, float]:
     """Seconds: import of the compiled core, first call, one compiled grid, the same grid interpreted."""
     from kvplan.assess import build_frame
-    from kvplan.assess.judge import plan_ends
+    from kvplan.assess.frame import plan_ends
     from kvplan.core.decode import decode_step
     from kvplan.core.placement import place
     from kvplan.core.verdicts import heaviest, loads, outcome

@@ -18,6 +18,8 @@ from kvplan.errors import CatalogError, InputError, UnknownName
 TABLE = model_table()
 NAMES = TABLE.names()
 MOST_RESIDUAL_FRACTION = 1e-3
+MOST_OF_CUT_CONFIG = 4e-3
+"""MiniMax M3, Mistral Small 4 and MiMo V2 Flash, whose configs in hand leave out a tower or MTP layers."""
 
 ROW: dict[str, Any] = {
     "config": {
@@ -40,16 +42,17 @@ def user_file(folder: Path, text: str) -> list[str]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_row_loads_and_counts_what_is_published(name: str) -> None:
-    """Exactly, or within 0.1% with the reason in ``notes``."""
+    """Exactly, or within 0.1% with the reason in ``notes``; 0.4% where the config in hand is cut."""
     row, _ = TABLE.row(name)
     model = load_model(name)
     assert model.catalog_name == name
-    assert model.dtype in SCHEMES
+    assert SCHEMES[model.dtype].routed_bits
     assert model.max_context_tokens is not None
     residual = row["parameters"] - model.weights.total
     if residual:
         assert row["notes"]
-        assert abs(residual) < MOST_RESIDUAL_FRACTION * row["parameters"]
+        most = MOST_OF_CUT_CONFIG if "config in hand" in row["notes"] else MOST_RESIDUAL_FRACTION
+        assert abs(residual) < most * row["parameters"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -72,9 +75,12 @@ def test_every_hub_id_finds_its_row() -> None:
 
 
 def test_the_catalog_covers_the_kinds_of_attention() -> None:
-    assert len(NAMES) >= 34
+    assert len(NAMES) >= 150
     kinds = {kind for row in list_models() for kind in row.attention}
-    assert kinds == {"MHA", "GQA", "MQA", "MLA", "sliding", "MoE"}
+    assert kinds == {
+        "MHA", "GQA", "MQA", "MLA", "MoE", "sliding", "chunked", "cross", "shared", "compressed", "compressor",
+        "indexer", "mamba1", "mamba2", "gdn", "kda", "lightning", "conv",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kvplan.checkpoints.model import model_from_config
 from kvplan.checkpoints.read import LARGEST_CONFIG_BYTES, read_model
-from kvplan.errors import CannotJudge, InputError, KvplanError
+from kvplan.errors import InputError, KvplanError
 
 GOOD: dict[str, Any] = {
     "model_type": "llama", "hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers": 16,
@@ -123,10 +123,15 @@ def test_a_name_with_a_null_byte_or_control_characters() -> None:
 
 
 @pytest.mark.parametrize("name", ["model.gguf", "model.GGUF"])
-def test_gguf_is_not_read_yet(tmp_path: Path, name: str) -> None:
-    path = write(tmp_path, b"GGUF\x03\x00\x00\x00", name)
-    with pytest.raises(CannotJudge, match="GGUF"):
-        read_model(path)
+def test_a_gguf_file_that_ends_after_its_magic(tmp_path: Path, name: str) -> None:
+    refuse(write(tmp_path, b"GGUF\x03\x00\x00\x00", name), "GGUF")
+
+
+def test_a_folder_of_gguf_files(tmp_path: Path) -> None:
+    write(tmp_path, b"GGUF", "model-Q4_K_M.gguf")
+    with pytest.raises(InputError, match="no config.json") as caught:
+        read_model(tmp_path)
+    assert "model-Q4_K_M.gguf" in str(caught.value.help)
 
 
 def test_gguf_under_another_name(tmp_path: Path) -> None:
@@ -135,6 +140,7 @@ def test_gguf_under_another_name(tmp_path: Path) -> None:
 
 def test_weights_lead_to_the_config_beside_them(tmp_path: Path) -> None:
     refuse(write(tmp_path, b"\x00" * 16, "model-00001-of-00002.safetensors"), "config.json")
+    refuse(write(tmp_path, "{}", "model.safetensors.index.json"), "index of weights")
 
 
 def test_heads_that_do_not_divide(tmp_path: Path) -> None:
@@ -187,9 +193,15 @@ KEYS = [
     "text_config", "vision_config", "tie_word_embeddings", "num_experts", "num_experts_per_tok", "kv_lora_rank",
     "moe_intermediate_size", "mlp_only_layers", "max_window_layers", "use_sliding_window", "attn_config", "ffn_config",
     "hybrid_layer_pattern", "num_nextn_predict_layers", "torch_dtype", "attention_bias", "thinker_config",
+    "layers_block_type", "hybrid_override_pattern", "attn_type_list", "full_attn_idxs", "attn_layer_indices",
+    "attn_layer_period", "attn_layer_offset", "linear_attn_config", "linear_num_key_heads", "linear_conv_kernel_dim",
+    "mamba_n_heads", "mamba_d_head", "mamba_d_ssm", "mamba_d_state", "mamba_dt_rank", "mamba_num_heads", "expand",
+    "state_size", "conv_L_cache", "block_ffn_dim_multiplier", "mamba_ssm_dtype", "moe_latent_size", "num_heads",
 ]  # fmt: skip
 TYPES = ["llama", "qwen2", "qwen3_moe", "gemma3", "mistral3", "deepseek_v3", "gpt_oss", "exaone4", "falcon", "dbrx",
-         "hunyuan", "mimo_v2_flash", "qwen2_vl", "glm4_moe", "llava", "chatglm"]  # fmt: skip
+         "hunyuan", "mimo_v2_flash", "qwen2_vl", "glm4_moe", "llava", "chatglm", "qwen3_next", "qwen3_5_text",
+         "granitemoehybrid", "bamba", "falcon_h1", "jamba", "nemotron_h", "lfm2", "lfm2_moe", "kimi_linear",
+         "minimax_m1", "mamba", "mamba2", "zamba2", "olmo_hybrid"]  # fmt: skip
 
 
 @settings(max_examples=600)
@@ -202,4 +214,4 @@ def test_any_json_is_a_model_or_one_clear_line(model_type: str, keys: dict[str, 
         one_line(error)
     else:
         assert model.weights.total > 0 and model.layers > 0
-        assert all(kind.layers > 0 and kind.elements_per_token > 0 for kind in model.kv)
+        assert all(kind.layers > 0 and (kind.elements_per_token > 0 or kind.state is not None) for kind in model.kv)

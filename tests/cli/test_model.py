@@ -53,12 +53,47 @@ def test_every_listed_name_can_be_shown() -> None:
         (("--family", "qwen 3"), "qwen3-8b", "qwen2.5-7b"),
         (("--family", "qwen2.5"), "qwen2.5-7b", "qwen3-8b"),
         (("--family", "gpt_oss"), "gpt-oss-20b", "llama3-8b"),
+        (("--attention", "gdn"), "qwen3-next-80b-a3b", "qwen3-8b"),
+        (("--attention", "chunked"), "llama4-scout", "gpt-oss-20b"),
+        (("--attention", "full", "--attention", "sliding"), "gpt-oss-20b", "qwen3-8b"),
+        (("--max-parameters", "9B"), "llama3-8b", "llama3-70b"),
+        (("--max-parameters", "900m"), "qwen3-0.6b", "llama3-8b"),
+        (("--max-parameters", "100"), "llama3-70b", "deepseek-v3"),
+        (("meta-llama 3.1",), "llama3-8b", "qwen3-8b"),
+        (("gemma", "--max-parameters", "5B"), "gemma3-4b", "gemma3-27b"),
     ],
 )
 def test_filters(arguments: tuple[str, ...], some: str, none: str) -> None:
     found = names(*arguments)
     assert some in found and none not in found
     assert len(found) < len(names())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "advice"),
+    [
+        (("--attention", "mlaa"), "no attention kind named 'mlaa'", "did you mean mla"),
+        (("--attention", "flash"), "no attention kind named 'flash'", "known: mha, gqa, mqa, mla"),
+        (("--family", "gemmma"), "no family named 'gemmma'", "did you mean gemma"),
+        (("--max-parameters", "big"), "--max-parameters must look like 8B or 500M (it is 'big')", ""),
+        (("--max-parameters", ""), "--max-parameters must look like 8B or 500M (it is '')", ""),
+        (("--max-parameters", "-3"), "--max-parameters must look like 8B", ""),
+        (("lama9",), "no model named 'lama9'", "kvplan model list"),
+    ],
+)
+def test_a_filter_that_means_nothing_is_one_clear_line(arguments: tuple[str, ...], message: str, advice: str) -> None:
+    done = kvplan("model", "list", *arguments)
+    assert done.code == 2 and not done.out
+    lines = done.err.splitlines()
+    assert lines[0].startswith("error: ") and message in lines[0] and len(lines) <= 2
+    assert advice in done.err
+
+
+def test_layer_kinds_are_listed() -> None:
+    rows = {row["name"]: row for row in answer("model", "list")["models"]}
+    assert rows["llama3-8b"]["layer_kinds"] == ["full"]
+    assert set(rows["gpt-oss-20b"]["layer_kinds"]) == {"full", "sliding"}
+    assert rows["deepseek-v3"]["layer_kinds"] == ["mla"]
 
 
 def test_figures_of_a_mixture_of_experts() -> None:

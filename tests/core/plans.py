@@ -26,7 +26,8 @@ def zeros(kind: Any) -> Any:
 
 
 RESIDENT: Charges = zeros(Charges)._replace(
-    resident_fraction=1.0, read_fraction=1.0, link_rate_fraction=1.0, prefill_factor=1.0, kv_rate_fraction=1.0
+    resident_fraction=1.0, read_fraction=1.0, link_rate_fraction=1.0, cpu_rate_fraction=1.0, prefill_factor=1.0,
+    kv_rate_fraction=1.0,
 )
 
 

@@ -8,7 +8,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from kvplan.assess import assess, build_frame
-from kvplan.assess.judge import find_excuse, plan_ends
+from kvplan.assess.frame import plan_ends
+from kvplan.assess.judge import find_excuse
 from kvplan.catalog.hardware import load_host
 from kvplan.catalog.models import load_model
 from kvplan.core.verdicts import loads

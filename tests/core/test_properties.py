@@ -135,9 +135,8 @@ def test_attention_over_chosen_tokens_counts_tokens_and_not_blocks() -> None:
 def test_no_more_spills_than_there_is() -> None:
     """A prefix that eight sequences share is in HBM once, and leaves it once."""
     window = KvGrowth(1e6, 100.0, 0.0, 0.0, 1.0, 0.0, 0.0)
-    subject = plan_of(
-        growths(KvGrowth(10.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0), window), shared_prefix_tokens=1000, hbm_bytes=1e6, spills_kv=1
-    )
+    growing = KvGrowth(10.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0)
+    subject = plan_of(growths(growing, window), shared_prefix_tokens=1000, hbm_bytes=1e6, spills_kv=1)
     placed = place(subject, 1000.0, 8.0)
     assert placed.kv_spilled_bytes <= 1000 * 10.0
 

@@ -11,24 +11,21 @@ import pytest
 import kvplan.engines
 from kvplan.assess import build_frame, gpu_memory
 from kvplan.catalog.hardware import load_host
-from kvplan.deployments.resolve import resolve
+from kvplan.catalog.models import load_model
+from kvplan.deployments.resolve import resolve, resolve_on
 from kvplan.deployments.words import Words
 from kvplan.engines import all_engines, choose_engine, find_engine
-from kvplan.engines.interface import MemoryPolicy
-from kvplan.errors import InputError, UnknownName
+from kvplan.errors import CannotJudge, InputError, UnknownName
+from tests.engines.kit import policy_of
 
 TRUTH = Path(__file__).parent.parent / "truth"
+BUFFERS = [json.loads(line) for line in (TRUTH / "llama_cpp_buffers.jsonl").read_text().splitlines()]
 POOLS = [json.loads(line) for line in (TRUTH / "vllm_pools.jsonl").read_text().splitlines()]
-
-
-def policy_of(**words: object) -> MemoryPolicy:
-    given = {"model": "llama3-8b", "context": "8k", **words}
-    return build_frame(resolve(Words(**given))).situation.policy  # type: ignore[arg-type]
 
 
 def test_every_file_of_the_folder_is_an_engine_named_for_it() -> None:
     folder = Path(kvplan.engines.__path__[0])
-    files = {path.stem for path in folder.glob("*.py")} - {"__init__", "interface", "versions"}
+    files = {path.stem for path in folder.glob("*.py")} - {"__init__"} - kvplan.engines._NOT_ENGINES
     assert {name.replace(".", "_").replace("-", "_") for name in all_engines()} == files
 
 
@@ -36,11 +33,12 @@ def test_every_file_of_the_folder_is_an_engine_named_for_it() -> None:
 def test_an_engine_answers_for_its_newest_version(name: str) -> None:
     engine = find_engine(name)
     assert engine.resolve_version(engine.newest_version) == engine.newest_version
-    policy = policy_of(host="rtx4090", engine=name)
+    host = "m4-max" if name == "mlx" else "rtx4090"
+    policy = policy_of(host=host, engine=name)
     for term in (policy.budget, policy.activation, policy.runtime, policy.graphs, policy.engine_dram):
         assert 0.0 <= term.bytes.low <= term.bytes.best <= term.bytes.high
         assert term.formula and term.source
-    gpu = load_host("rtx4090").gpu
+    gpu = load_host(host).gpu
     assert gpu is not None
     for kernel in engine.kv_kernels(gpu).values():
         assert 0.0 < kernel.format.element_bytes <= 2.0
@@ -90,10 +88,22 @@ def test_the_kv_pool_is_what_vllm_printed(row: dict[str, Any]) -> None:
     assert pool.low <= row["kv_gib"] <= pool.high
 
 
-def test_llama_cpp_compute_buffer_as_printed() -> None:
-    # 152k vocabulary, micro-batch of 512: 304.75 MiB in start-up logs
-    buffer = policy_of(model="qwen2.5-7b", host="rtx4090", engine="llama.cpp").activation.bytes.best / 2**20
-    assert buffer == pytest.approx(304.75, rel=0.04)
+@pytest.mark.parametrize("row", BUFFERS, ids=lambda row: row["id"])
+def test_llama_cpp_compute_buffer_as_printed(row: dict[str, Any]) -> None:
+    model = load_model("qwen3-30b-a3b")._replace(vocab_size=row["vocab_size"], hidden_size=row["hidden_size"])
+    words = Words(engine="llama.cpp", context=row["context"])
+    buffer = build_frame(resolve_on(words, model, load_host("strix-halo"))).situation.policy.activation.bytes
+    assert buffer.low <= row["compute_mib"] * 2**20 <= buffer.high
+
+
+@pytest.mark.parametrize(
+    ("engine", "host"),
+    [("vllm", "m4-max"), ("sglang", "m4-max"), ("tensorrt-llm", "m4-max"), ("tensorrt-llm", "mi300x-server")],
+)
+def test_an_engine_is_refused_where_it_does_not_run(engine: str, host: str) -> None:
+    with pytest.raises(CannotJudge) as raised:
+        policy_of(host=host, engine=engine, gpus=1)
+    assert raised.value.exit_code == 3 and "--engine" in str(raised.value.help)
 
 
 def test_sglang_keeps_a_static_share_of_free_memory() -> None:

@@ -1,7 +1,8 @@
 """One file per architecture family; the folder is the list.
 
 A family has ``MODEL_TYPES``, the model_type values that it reads, and ``read(config) -> Architecture``. A file that
-is named as its model_type is found without importing the others.
+is named as its model_type is found without importing the others. ``LAYER_KEYS`` names the keys with a shape for each
+layer that a family reads; where one is set, the other families refuse.
 """
 
 from __future__ import annotations
@@ -16,14 +17,16 @@ from kvplan.checkpoints.config import Config
 from kvplan.errors import InputError, UnknownArchitecture
 from kvplan.units import shorten
 
+_SHAPES_BY_LAYER = ("block_configs", "per_layer_config")
+"""Keys that give each layer a shape of its own: the formulas of a family don't hold where they are set."""
+
 
 def read(config: Config) -> Architecture:
     """The architecture of a config by its own model_type."""
     model_type = config.word("model_type")
     if not model_type:
         raise config.missing("model_type")
-    architecture: Architecture = find(model_type, config.where).read(config)
-    return architecture
+    return _read(find(model_type, config.where), config)
 
 
 def read_text(config: Config, flat_type: str | None) -> Architecture:
@@ -39,7 +42,17 @@ def read_text(config: Config, flat_type: str | None) -> Architecture:
     model_type = own or flat_type
     if model_type is None:
         raise text.missing("model_type")
-    architecture: Architecture = find(model_type, config.where).read(text.typed(model_type))
+    return _read(find(model_type, config.where), text.typed(model_type))
+
+
+def _read(family: ModuleType, config: Config) -> Architecture:
+    """What a family reads; keys that give each layer a shape of its own are refused but where it names them."""
+    for key in _SHAPES_BY_LAYER:
+        if config.text().get(key) and key not in getattr(family, "LAYER_KEYS", ()):
+            raise UnknownArchitecture(
+                f"{key} changes the layers in a way that kvplan does not know yet", where=config.where
+            )
+    architecture: Architecture = family.read(config)
     return architecture
 
 

@@ -7,13 +7,15 @@ from kvplan.checkpoints.config import Config
 from kvplan.checkpoints.decoder import decoder, read_dims
 from kvplan.checkpoints.elements import attention, gated_mlp, norm
 
-MODEL_TYPES = ("glm", "glm4")
+MODEL_TYPES = ("glm", "glm4", "glm4v_text")
 
 
 def read(config: Config) -> Architecture:
-    """GLM-4-0414 (``glm4``) has four norms a layer."""
+    """GLM-4-0414 (``glm4``) has four norms a layer; its vision models always have the biases."""
+    model_type = config.word("model_type")
     dims = read_dims(config.with_defaults(num_key_value_heads=2, head_dim=128))
     inner = config.count("intermediate_size")
-    layer = attention(dims.sides, qkv_bias=config.flag("attention_bias")) + gated_mlp(dims.hidden, inner)
-    layer += norm(dims.hidden, norms=4 if config.word("model_type") == "glm4" else 2)
+    bias = model_type == "glm4v_text" or config.flag("attention_bias")
+    layer = attention(dims.sides, qkv_bias=bias) + gated_mlp(dims.hidden, inner)
+    layer += norm(dims.hidden, norms=2 if model_type == "glm" else 4)
     return decoder(dims, layer.times(dims.layers), intermediate_size=inner)

@@ -17,5 +17,8 @@ def read(config: Config) -> Architecture:
     layer = attention(dims.sides, qkv_bias=config.flag("attention_bias", default=True))
     layer += gated_mlp(dims.hidden, inner) + norm(dims.hidden, norms=2)
     kv = kv_layers.switched_window(config, dims.full_kv[0], dims.max_context)
-    mtp = mtp_head(dims.hidden, layer).times(config.whole("num_nextn_predict_layers"))
-    return decoder(dims, layer.times(dims.layers), kv=kv, intermediate_size=inner, mtp=mtp)
+    heads = config.whole("num_nextn_predict_layers")
+    return decoder(
+        dims, layer.times(dims.layers), kv=kv, intermediate_size=inner, mtp=mtp_head(dims.hidden, layer).times(heads),
+        mtp_kv=(dims.full_kv[0]._replace(layers=heads),) if heads else (),
+    )  # fmt: skip

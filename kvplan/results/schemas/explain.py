@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from kvplan.results.schemas.shapes import NUMBER, TEXT, envelope, interval, listed, nullable, record
+from kvplan.results.schemas.shapes import FLAG, NUMBER, TEXT, envelope, interval, listed, nullable, record
 
 _INPUT = record(name=TEXT, value=interval(NUMBER), unit=nullable(TEXT), source=TEXT)
 _ACCURACY = record(loss_points=record(low=nullable(NUMBER), high=nullable(NUMBER)), on=TEXT, source=TEXT)
+_METHOD = record(
+    name=TEXT,
+    family=TEXT,
+    default=FLAG,
+    title=TEXT,
+    setup=TEXT,
+    formula=listed(TEXT),
+    inputs=listed(_INPUT),
+    accuracy=_ACCURACY,
+    evidence=listed(TEXT),
+    notes=listed(TEXT),
+    source=TEXT,
+)
 
 SCHEMAS = {
     "explain": envelope(
         "explain",
-        kind={"enum": ["strategy", "combination", "figure", "rule"]},
+        kind={"enum": ["strategy", "combination", "method", "figure", "rule"]},
         name=TEXT,
         title=TEXT,
         text=nullable(TEXT),
@@ -22,6 +35,8 @@ SCHEMAS = {
         notes=listed(TEXT),
         source=nullable(TEXT),
         see=listed(TEXT),
+        setup=nullable(TEXT),
+        methods=listed(_METHOD),
     ),
     "explain-list": envelope("explain-list", topics=listed(record(kind=TEXT, name=TEXT, title=TEXT))),
 }

@@ -53,6 +53,7 @@ _BUDGETS = {
 
 _STRATEGY = record(
     id=TEXT,
+    method=nullable(described(TEXT, "the published method whose constants were taken")),
     outcome=OUTCOME,
     bound_by=BOUND_BY,
     reason=nullable(TEXT),

@@ -19,7 +19,7 @@ from kvplan.results.schemas.shapes import (
     table,
 )  # fmt: skip
 
-_ATTENTION = listed({"enum": ["MHA", "GQA", "MQA", "MLA", "sliding", "MoE"]})
+_ATTENTION = described(listed(TEXT), "MHA, GQA, MQA or MLA; kinds of layers beside full attention; MoE")
 _TOKEN = described(COUNT, "bytes in 16 bits over all GPUs, once every window is full")
 _NAME = described(TEXT, "what --model or --host takes")
 _PRICE = nullable(described(NUMBER, "US dollars"))
@@ -31,6 +31,7 @@ _MODEL_ROW = record(
     family=TEXT,
     model_type=TEXT,
     attention=_ATTENTION,
+    layer_kinds=described(listed(TEXT), "full, sliding, mla, gdn ...: what the layers keep of a sequence"),
     parameters=POSITIVE,
     active_parameters=POSITIVE,
     layers=POSITIVE,
@@ -88,12 +89,15 @@ _HOST_ROW = record(
     vendor=described(TEXT, "of the GPU; cpu where there is none"),
     gpu=nullable(TEXT),
     gpus=COUNT,
-    hbm_bytes=nullable(described(COUNT, "bytes of one GPU")),
+    hbm_bytes=nullable(described(COUNT, "bytes of one GPU; of unified memory the whole pool")),
+    hbm_bytes_per_s=nullable(NUMBER),
     dram_bytes=nullable(BYTES),
+    dram_bytes_per_s=nullable(NUMBER),
     cpu_cores=nullable(NUMBER),
     link=nullable(TEXT),
     unified_memory=FLAG,
     usd_per_hour=_PRICE,
+    unknown=described(listed(TEXT), "figures that no source states, as kvplan host show names them"),
     file=described(TEXT, "the catalog that the row stands in"),
     source=TEXT,
 )
