@@ -12,6 +12,7 @@ from kvplan.assess.input_warnings import input_warnings
 from kvplan.assess.judge import judge
 from kvplan.assess.topology import topology_excuse
 from kvplan.assess.verdict import decide
+from kvplan.assess.weight_formats import weight_excuse
 from kvplan.core.cpu import numa_rate_fraction
 from kvplan.core.kv_cache import growing_bytes_per_token
 from kvplan.domain.assessment import Assessment, GpuMemory
@@ -182,4 +183,5 @@ def _excuse(deployment: Deployment) -> Excuse | None:
         return Excuse(
             "no", "context", f"{deployment.model.name} takes {limit:,} tokens at most, {asked:,} are asked for"
         )
-    return topology_excuse(deployment.model, deployment.layout, deployment.host.gpus)
+    layout = topology_excuse(deployment.model, deployment.layout, deployment.host.gpus)
+    return layout or weight_excuse(deployment)

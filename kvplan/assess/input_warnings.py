@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kvplan.assess.weight_formats import weight_warnings
 from kvplan.domain.deployment import Deployment
 from kvplan.engines import find_engine
 
@@ -10,7 +11,8 @@ _SETTINGS = ("gpu_memory_utilization", "mem_fraction_static", "max_num_batched_t
 
 def input_warnings(deployment: Deployment) -> tuple[str, ...]:
     """One sentence each."""
-    return (*_unknown_inputs(deployment), *_unused_settings(deployment), *_unmodelled_settings(deployment))
+    settings = (*_unused_settings(deployment), *_unmodelled_settings(deployment))
+    return (*_unknown_inputs(deployment), *settings, *weight_warnings(deployment))
 
 
 def _unknown_inputs(deployment: Deployment) -> list[str]:

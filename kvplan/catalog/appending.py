@@ -57,7 +57,7 @@ class OpenCatalog:
         """Put these bytes in the file's place."""
         if self.found and not os.access(self.path, os.W_OK):
             raise InputError("is read-only", where=self.where)
-        if self.found and read_whole(self.path) != self.data:
+        if os.path.lexists(self.path) != self.found or (self.found and read_whole(self.path) != self.data):
             raise InputError("was changed by another program meanwhile: nothing was written", where=self.where)
         folder = os.path.dirname(self.path)
         temporary = ""
@@ -107,15 +107,29 @@ class OpenCatalog:
 def opened(path: str, *, make_folder: bool) -> Iterator[OpenCatalog]:
     """The file of this path, which need not exist, locked against other imports for as long as the block runs."""
     folder = os.path.dirname(os.path.realpath(path))
-    if not os.path.isdir(folder):
-        if not make_folder:
-            raise InputError(f"there is no folder {shorten(folder, 200)}", where=shorten(path, 200))
-        try:
-            os.makedirs(folder, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"can't be made: {error.strerror}", where=shorten(folder, 200)) from None
-    with _locked(folder, shorten(path, 200)):
-        yield OpenCatalog(path)
+    if not os.path.isdir(folder) and not make_folder:
+        raise InputError(f"there is no folder {shorten(folder, 200)}", where=shorten(path, 200))
+    missing = _missing_folders(folder)
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"can't be made: {error.strerror}", where=shorten(folder, 200)) from None
+    try:
+        with _locked(folder, shorten(path, 200)):
+            yield OpenCatalog(path)
+    finally:
+        for made in missing:  # those that are still empty
+            with suppress(OSError):
+                os.rmdir(made)
+
+
+def _missing_folders(folder: str) -> list[str]:
+    """The folders on the way there that have to be made, the innermost first."""
+    missing = []
+    while not os.path.lexists(folder):
+        missing.append(folder)
+        folder = os.path.dirname(folder)
+    return missing
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from kvplan.catalog.files import CatalogFile, Table, catalog_files, parse, read_file
@@ -55,20 +56,24 @@ def load_host(name: str, extra: Sequence[str] = ()) -> Host:
     """A host by name or alias in any case, or from a TOML file with one host table."""
     if "/" in name or os.sep in name or name.endswith(".toml"):
         return _host_of_file(name, extra)
-    files = catalog_files(SHIPPED, extra)
-    hosts = Table("hosts", files)
+    hosts, gpus = _tables(catalog_files(SHIPPED, extra))
     found = hosts.find(name)
     if found is not None:
-        return host_of_row(found, *hosts.row(found), Table("gpus", files))
+        return host_of_row(found, *hosts.row(found), gpus)
     if os.path.isfile(name):
         return _host_of_file(name, extra)
     raise UnknownName.of("host", name, [*hosts.names(), *hosts.aliases()], listing="kvplan host list")
 
 
+@lru_cache(maxsize=4)
+def _tables(files: tuple[CatalogFile, ...]) -> tuple[Table, Table]:
+    """Hosts and GPUs, looked through once for the same files: a search of hosts loads dozens of them."""
+    return Table("hosts", files), Table("gpus", files)
+
+
 def list_hosts(extra: Sequence[str] = ()) -> list[HostListing]:
     """Every host of the catalog in file order."""
-    files = catalog_files(SHIPPED, extra)
-    hosts, gpus = Table("hosts", files), Table("gpus", files)
+    hosts, gpus = _tables(catalog_files(SHIPPED, extra))
     listings = []
     for name in hosts.names():
         row, file = hosts.row(name)
@@ -82,7 +87,7 @@ def pool_sizes(extra: Sequence[str] = ()) -> list[tuple[float, str]]:
     if len(files) == 1:
         sections = _pool_figures(files[0].text)
         return _pools(sections["hosts"], sections["hosts"].__getitem__, sections["gpus"].get)
-    hosts, gpus = Table("hosts", files), Table("gpus", files)
+    hosts, gpus = _tables(files)
 
     def figures_of_gpu(name: str) -> Mapping[str, Any] | None:
         found = gpus.find(name)

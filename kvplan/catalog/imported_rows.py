@@ -20,6 +20,7 @@ from kvplan.catalog.layout_rows import (
     weights_table,
 )  # fmt: skip
 from kvplan.catalog.model_rows import check_row
+from kvplan.catalog.null_keys import is_shallow, with_nulls, without_nulls
 from kvplan.catalog.toml_text import too_long
 from kvplan.catalog.toml_writer import table_text
 from kvplan.checkpoints.model import model_from_config
@@ -32,13 +33,7 @@ else:
     import tomli as tomllib
 
 _SAID_BY_THE_ROW: Final = ("name", "source", "hub_id", "catalog_name", "published_parameters", "warnings")
-_IRRELEVANT: Final = frozenset(
-    ("_name_or_path", "auto_map", "id2label", "label2id", "task_specific_params", "transformers_version", "torchscript",
-     "bad_words_ids", "chat_template")
-)  # fmt: skip
-"""Keys of every config.json that no KV layout depends on."""
 _DTYPES: Final = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32", "fp8": "float8_e4m3fn"}
-_DEEPEST: Final = 32
 
 
 class WrittenRow(NamedTuple):
@@ -57,7 +52,7 @@ def model_of_row(name: str, row: Mapping[str, Any], where: str, source: str) -> 
     if "layout" in row:
         model = model_from_layout(row["layout"], where, title, source)
     else:
-        config = _with_nulls(row["config"], row.get("null_keys", ()), where)
+        config = with_nulls(row["config"], row.get("null_keys", ()), where)
         published = row.get("parameters")
         model = model_from_config(config, name=title, where=where, source=source, published_parameters=published)
     if "weights" in row:
@@ -98,8 +93,8 @@ def _candidates(model: Model, keys: Mapping[str, Any] | None) -> Iterator[tuple[
     """(form, tables of the row), the plainest first."""
     stored = {"stored": stored_table(model.stored)} if model.stored is not None else {}
     counts = {"weights": weights_table(model.weights)}
-    if keys is not None and _depth(keys) <= _DEEPEST:
-        config, nulls = _without_nulls(keys)
+    if keys is not None and is_shallow(keys):
+        config, nulls = without_nulls(keys)
         named = {"torch_dtype": _DTYPES[model.dtype]} if model.dtype in _DTYPES else {}
         for table in (config, {**named, **config}):
             for null_keys in ({}, {"null_keys": nulls}):
@@ -113,46 +108,3 @@ def _compared(model: Model) -> Model:
     return model._replace(
         name="", source="", hub_id=None, catalog_name=None, published_parameters=None, warnings=()
     )
-
-
-def _without_nulls(keys: Mapping[str, Any], path: str = "") -> tuple[dict[str, Any], list[str]]:
-    """(the keys that have a value, the dotted names of those that are null), less what no layout depends on."""
-    found: dict[str, Any] = {}
-    nulls: list[str] = []
-    for key, value in keys.items():
-        if key in _IRRELEVANT:
-            continue
-        if value is None:
-            nulls.append(f"{path}{key}")
-        elif isinstance(value, Mapping):
-            found[key], inner = _without_nulls(value, f"{path}{key}.")
-            nulls += inner
-        else:
-            found[key] = value
-    return found, nulls
-
-
-def _depth(value: Any) -> int:
-    """How deep tables and lists stand in each other, as far as that is of interest."""
-    level, depth = [value], 0
-    while level and depth <= _DEEPEST:
-        inside = [list(item.values()) if isinstance(item, Mapping) else item for item in level]
-        level = [item for items in inside for item in items if isinstance(item, (Mapping, list))]
-        depth += 1
-    return depth
-
-
-def _with_nulls(config: Mapping[str, Any], null_keys: Any, where: str) -> dict[str, Any]:
-    """The config with its null keys stated again; tables are copied where they change."""
-    found = dict(config)
-    for dotted in null_keys:
-        *path, last = dotted.split(".")
-        level = found
-        for part in path:
-            inner = level.get(part, {})
-            if not isinstance(inner, Mapping):
-                raise CatalogError(f"null_keys: config has no table for {dotted!r}", where=where)
-            level[part] = dict(inner)
-            level = level[part]
-        level.setdefault(last, None)
-    return found

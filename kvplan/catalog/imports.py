@@ -80,7 +80,8 @@ def import_host(words: ImportWords) -> AddedHost:
     """Read a TOML file with one host table, and add its row; a GPU row of the same file goes into it."""
     own_name, read, file = host_row_of_file(words.path)
     name = checked_name(words.name or own_name, "host")
-    row = {**read, **_gpu_row(read, file), "source": words.source or read.get("source") or os.path.abspath(words.path)}
+    source = words.source or read.get("source") or os.path.abspath(words.path)
+    row = {**read, **_gpu_row(read, words.path, file), "source": source}
     with row_target("host", HARDWARE, words.catalog) as target:
         host = host_of_row(name, row, file, Table("gpus", target.files))
         aliases = _aliases(row.get("aliases", ()), name, "host")
@@ -116,16 +117,13 @@ def _aliases(given: Sequence[str], name: str, kind: str) -> tuple[str, ...]:
     return tuple(alias for alias in checked if alias != name)
 
 
-def _gpu_row(row: Any, file: CatalogFile) -> dict[str, Any]:
-    """``gpu`` of a host whose GPU is a row of the same file: the row itself, under the name that it has there."""
-    named = row.get("gpu")
-    tables = parse(file)
-    if not isinstance(named, str) or not isinstance(tables.get("hosts"), dict):
-        return {}
-    gpus = Table("gpus", [file])
-    found = gpus.find(named)
-    if found is None:
-        return {}
-    gpu, _ = gpus.row(found)
-    inline = {key: value for key, value in gpu.items() if key != "aliases"}
-    return {"gpu": {"title": found, **inline, "source": gpu.get("source") or os.path.abspath(file.path)}}
+def _gpu_row(row: Any, path: str, file: CatalogFile) -> dict[str, Any]:
+    """``gpu`` of a host whose GPU is described in the same file: the row itself, under the name that it has there."""
+    gpu = row.get("gpu")
+    if isinstance(gpu, str) and isinstance(parse(file).get("hosts"), dict):
+        gpus = Table("gpus", [file])
+        found = gpus.find(gpu)
+        if found is not None:
+            own, _ = gpus.row(found)
+            gpu = {"title": found, **{key: value for key, value in own.items() if key != "aliases"}}
+    return {"gpu": {**gpu, "source": gpu.get("source") or os.path.abspath(path)}} if isinstance(gpu, dict) else {}

@@ -27,7 +27,7 @@ _ELSEWHERE: Final = ("name", "source", "hub_id", "catalog_name", "published_para
 LAYOUT_FIELDS: Final = tuple(name for name in Model._fields if name not in _ELSEWHERE)
 
 _AT_LEAST_ONE: Final = frozenset(
-    ("layers", "hidden_size", "attention_heads", "head_elements", "vocab_size", "max_context_tokens", "kv_heads",
+    ("layers", "hidden_size", "attention_heads", "head_elements", "vocab_size", "max_context_tokens",
      "window_tokens", "tokens_per_entry", "sequence_tokens", "read_tokens", "experts", "experts_per_token")
 )  # fmt: skip
 """Counts that are divided by or that no model has none of; the others may be 0."""
@@ -55,13 +55,17 @@ def model_from_layout(layout: Mapping[str, Any], where: str, name: str, source: 
             raise CatalogError(f"layout has a key {key!r}, which stands in the row itself", where=where)
     fields = {"max_context_tokens": None, **layout, "name": name, "source": source}
     model: Model = _checked(Model, fields, "layout", where)
-    if model.dtype not in SCHEMES:
+    try:
+        SCHEMES[model.dtype]
+    except (KeyError, RecursionError):  # a mix of two that are known is known, though it is in no list
         raise CatalogError(
             f"layout.dtype {shorten(repr(model.dtype))} is no way of storing weights that kvplan knows",
             where=where, help="known: " + ", ".join(SCHEMES),
-        )  # fmt: skip
+        ) from None  # fmt: skip
     if not model.kv or len(model.kv) > LARGEST_LAYERS:
         raise CatalogError(f"layout.kv must have from 1 to {LARGEST_LAYERS} kinds of layers", where=where)
+    if any(layers.elements_per_token == 0 < layers.key_elements for layers in (*model.kv, *model.mtp_kv)):
+        raise CatalogError("layout.kv has keys without a KV head", where=where)
     return model
 
 

@@ -114,12 +114,17 @@ def _checked(name: str, row: dict[str, Any], file: CatalogFile) -> dict[str, Any
 
 def _model(name: str, row: dict[str, Any], file: CatalogFile) -> Model:
     where = _where(name, file)
-    if not row.keys().isdisjoint(("layout", "null_keys", "stored", "weights")):
+    if not row.keys().isdisjoint(("layout", "stored", "weights")):
         from kvplan.catalog.imported_rows import model_of_row
 
         return model_of_row(name, row, where, row.get("source") or file.path)
+    config = row["config"]
+    if "null_keys" in row:
+        from kvplan.catalog.null_keys import with_nulls
+
+        config = with_nulls(config, row["null_keys"], where)
     return model_from_config(
-        row["config"],
+        config,
         name=row.get("name") or name,
         where=where,
         source=row.get("source") or file.path,

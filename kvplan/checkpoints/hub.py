@@ -175,7 +175,10 @@ def _header(name: str, repository: HubRepository) -> tuple[bytes, int]:
 
 
 def _header_length(start: bytes) -> int:
-    length: int = struct.unpack("<Q", start[:_LENGTH_BYTES].ljust(_LENGTH_BYTES, b"\0"))[0]
+    """What a file says of its header's length; 0 where it is too short to say it, which its reader finds out."""
+    if len(start) < _LENGTH_BYTES:
+        return 0
+    length: int = struct.unpack("<Q", start[:_LENGTH_BYTES])[0]
     return length
 
 
@@ -197,15 +200,16 @@ def _write_pointer(path: str, file_bytes: int) -> None:
 
 def _cached_files(repository: HubRepository) -> dict[str, int | None]:
     """Offline: what the library's cache has of the repository, whole files of weights included."""
-    names: list[str] = [name for name in _SMALL_FILES if repository.cached(name)]
-    index = repository.cached(_INDEX)
-    shards = sorted(_index_files(index)) if index else ["model.safetensors"]
-    if _CONFIG not in names:
+    config = repository.cached(_CONFIG)
+    if config is None:
         raise InputError(
             "HF_HUB_OFFLINE is set, and its config.json is not in the cache", where=repository.where,
             help="fetch it once without HF_HUB_OFFLINE",
         )  # fmt: skip
-    return dict.fromkeys([*names, *(name for name in shards if repository.cached(name))])
+    repository.commit = os.path.basename(os.path.dirname(config))
+    index = repository.cached(_INDEX)
+    shards = sorted(_index_files(index)) if index else ["model.safetensors"]
+    return dict.fromkeys(name for name in (*_SMALL_FILES, *shards) if repository.cached(name))
 
 
 def _no_config(names: list[str], where: str) -> KvplanError:

@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple, TypeVar
 
-from kvplan import __version__
 from kvplan.errors import InputError, KvplanError
 from kvplan.units import shorten
 
 LISTING_TIMEOUT_S: Final = 20.0
 RANGE_TIMEOUT_S: Final = 60.0
 """For the header of one file of weights, which is at most some megabytes."""
+_OURSELVES: Final = "kvplan"
+"""As the Hub is told who asks."""
 _CHUNK_BYTES: Final = 65_536
 _RETRIES: Final = 2
 _HOW_TO_INSTALL: Final = "pip install 'kvplan[hub]'"
@@ -43,10 +44,10 @@ class HubRepository:
         self._hub = _library()
         self._hub_id, self._revision = hub_id, revision
         self._endpoint = os.environ.get("HF_ENDPOINT", "").rstrip("/") or self._hub.constants.ENDPOINT
-        self._api = self._hub.HfApi(endpoint=self._endpoint, library_name="kvplan", library_version=__version__)
+        self._api = self._hub.HfApi(endpoint=self._endpoint, library_name=_OURSELVES)
         self.offline = bool(self._hub.constants.HF_HUB_OFFLINE)
         self.commit: str | None = None
-        """The commit that a listing was made of; everything after it is read at that commit."""
+        """The commit that a listing was made of, or that the cache has; what comes after is read at that commit."""
         self._lengths: dict[str, int | None] = {}
 
     def listing(self) -> dict[str, int | None]:
@@ -62,14 +63,18 @@ class HubRepository:
         return self._lengths
 
     def small_file(self, name: str, most_bytes: int) -> str:
-        """A file in the library's cache, downloaded where it isn't there yet; its path. Offline: the cache alone."""
+        """A file in the library's cache, downloaded where it isn't there yet; its path. Offline: the cache alone.
+
+        The config is asked for by the revision's own name, so that the cache knows later which commit that was.
+        """
         length = None if self.offline else self._length(name)
         if length is not None and length > most_bytes:
             raise InputError(f"{name} has {length:,} bytes; {most_bytes:,} are the limit", where=self.where)
+        at = self._revision if name == "config.json" else self.commit or self._revision
         path: str = self._ask(
             lambda: self._hub.hf_hub_download(
-                self._hub_id, name, revision=self.commit or self._revision, endpoint=self._endpoint,
-                local_files_only=self.offline, library_name="kvplan", library_version=__version__,
+                self._hub_id, name, revision=at, endpoint=self._endpoint,
+                local_files_only=self.offline, library_name=_OURSELVES,
             )  # fmt: skip
         )
         return path
@@ -102,7 +107,7 @@ class HubRepository:
         return self._ask(lambda: self._streamed(self._url(name), start, stop))
 
     def _streamed(self, url: str, start: int, stop: int) -> Span:
-        headers = self._hub.utils.build_hf_headers(library_name="kvplan", library_version=__version__)
+        headers = self._hub.utils.build_hf_headers(library_name=_OURSELVES)
         headers |= {"Range": f"bytes={start}-{stop - 1}", "Accept-Encoding": "identity"}
         deadline = time.monotonic() + RANGE_TIMEOUT_S
         stream = self._hub.utils.http_stream_backoff

@@ -11,18 +11,10 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from kvplan.checkpoints.config import Config
+from kvplan.checkpoints.quantization import ADVICE, KEPT_LISTS, KEPT_TABLES
 from kvplan.errors import CannotJudge
 from kvplan.units import shorten
 
-ADVICE = (
-    "give the folder with its safetensors files, of which only the headers are read, or say how the weights are"
-    " stored with --weights"
-)
-
-_LISTS = (
-    "modules_to_not_convert", "ignore", "exclude_modules", "ignored_layers", "llm_int8_skip_modules", "skip_modules",
-    "exclude",
-)  # fmt: skip
 _ALWAYS_KEPT = re.compile(
     r"lm_head|(?:^|\W)(?:shared_)?head(?:$|\W)|output_layer|embed|wte|norm|score|bias|vision|visual|audio|image"
     r"|multi_?modal|mm_|projector|aligner|resampler|mtp|nextn|eh_proj|conv1d|a_log|dt_|sinks|rotary"
@@ -127,7 +119,7 @@ def names_experts(text: str) -> bool:
 def _entries(section: Config) -> Iterable[str]:
     """Names on any of the lists; GPTQModel and AutoRound put them into tables."""
     count = 0
-    for key in _LISTS:
+    for key in KEPT_LISTS:
         value = section.get(key)
         if value is None:
             continue
@@ -135,7 +127,7 @@ def _entries(section: Config) -> Iterable[str]:
             raise section.wrong(key, value, "must be a list of names")
         count += len(value)
         yield from (item for item in value if isinstance(item, str))
-    for key, table in (("dynamic", section.section("dynamic")), ("extra_config", section.section("extra_config"))):
+    for key, table in ((key, section.section(key)) for key in KEPT_TABLES):
         for name in table.names() if table is not None else ():
             count += 1
             entry: Any = table.get(name) if table is not None else None

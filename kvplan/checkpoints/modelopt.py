@@ -6,8 +6,8 @@ Source: the quantization sections that ModelOpt exports (``hf_quant_config.json`
 from __future__ import annotations
 
 from kvplan.checkpoints.config import Config
-from kvplan.checkpoints.kept_modules import ADVICE, experts_only, names_experts
-from kvplan.checkpoints.quantization import Stored
+from kvplan.checkpoints.kept_modules import experts_only, names_experts
+from kvplan.checkpoints.quantization import ADVICE, Stored
 from kvplan.errors import CannotJudge
 from kvplan.units import shorten
 

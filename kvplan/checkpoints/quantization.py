@@ -12,9 +12,20 @@ from typing import NamedTuple
 
 from kvplan.checkpoints.config import LARGEST_LAYERS, Config
 from kvplan.checkpoints.elements import Matrix
-from kvplan.checkpoints.kept_modules import ADVICE, kept_modules, with_kept
 from kvplan.errors import CannotJudge
 from kvplan.units import shorten
+
+KEPT_LISTS = (
+    "modules_to_not_convert", "ignore", "exclude_modules", "ignored_layers", "llm_int8_skip_modules", "skip_modules",
+    "exclude",
+)  # fmt: skip
+"""Keys that list what stays in 16 bits."""
+KEPT_TABLES = ("dynamic", "extra_config")
+"""Keys under which GPTQModel and AutoRound say the same by module."""
+ADVICE = (
+    "give the folder with its safetensors files, of which only the headers are read, or say how the weights are"
+    " stored with --weights"
+)
 
 
 class Stored(NamedTuple):
@@ -58,6 +69,10 @@ def _quantized(text: Config, section: Config, experts: bool) -> Stored:
             where=text.where, help=f"known methods: {known}; or {ADVICE}",
         )  # fmt: skip
     found = reader(section, experts)
+    if not any(section.get(key) for key in KEPT_LISTS + KEPT_TABLES):
+        return found
+    from kvplan.checkpoints.kept_modules import kept_modules, with_kept
+
     layers = text.whole("num_hidden_layers", "n_layer", "num_layers", "n_layers")
     kept = kept_modules(section, min(layers, LARGEST_LAYERS))
     scheme, warnings = with_kept(found.scheme, kept, section, experts=experts, layers=layers)

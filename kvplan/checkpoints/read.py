@@ -43,7 +43,7 @@ def read_model(path: str | Path) -> Model:
     keys = _keys(file, where)
     name = _name(keys, given, folder)
     if not folder:
-        return model_from_config(keys, name=name, where=where, source=where)
+        return _computed(keys, name, where)
     return _with_weights(given, keys, name, where)
 
 
@@ -68,23 +68,32 @@ def _with_weights(folder: str, keys: dict[str, Any], name: str, where: str) -> M
 
     checkpoint = read_checkpoint(folder, packing_of(keys))
     if checkpoint is None:
-        return model_from_config(keys, name=name, where=where, source=where)
+        return _computed(keys, name, where)
     tally = checkpoint.tally
     dtype = stated_dtype(tally) if tally is not None else None
     if dtype is not None and not _states_dtype(keys):
         keys["torch_dtype"] = dtype
+    model = _computed(keys, name, where)
+    if model.weights_unsettled and tally is not None:
+        scheme = nearest_scheme(tally)
+        said = f"{model.weights_unsettled}: the bytes are those of the files, the speed is that of {scheme}"
+        warnings = (*(text for text in model.warnings if not text.startswith(model.weights_unsettled)), said)
+        model = model._replace(dtype=scheme, weights_unsettled="", warnings=warnings)
+    return with_checkpoint(model, checkpoint)
+
+
+def _computed(keys: dict[str, Any], name: str, where: str) -> Model:
+    """The model by its config alone. Where that does not settle how weights are stored, all else is known still."""
     try:
-        model = model_from_config(keys, name=name, where=where, source=where)
+        return model_from_config(keys, name=name, where=where, source=where)
     except UnknownArchitecture:
         raise
     except CannotJudge as error:
-        if tally is None or not _drop_quantization(keys):
+        if not _drop_quantization(keys):
             raise
         model = model_from_config(keys, name=name, where=where, source=where)
-        scheme = nearest_scheme(tally)
-        said = f"{error.message}: the bytes are those of the files, the speed is that of {scheme}"
-        model = model._replace(dtype=scheme, warnings=(*model.warnings, said))
-    return with_checkpoint(model, checkpoint)
+        said = f"{error.message}: the bytes of its weights are not known"
+        return model._replace(weights_unsettled=error.message, warnings=(*model.warnings, said))
 
 
 def _levels(keys: dict[str, Any]) -> list[dict[str, Any]]:

@@ -103,8 +103,8 @@ def _with_tensors(model: Model, tally: Tally, files: int) -> Model:
     head = parts[HEAD]
     if head.weights and not weights.lm_head:
         warnings.append(
-            f"the files hold the output head again ({_gib(head.total_bytes)}) although it is the embedding: engines load"
-            " it once, so it is counted once"
+            f"the files hold the output head again ({_gib(head.total_bytes)}) although it is the embedding:"
+            " engines load it once, so it is counted once"
         )
         parts = {**parts, HEAD: Amount(0, 0, head.elements)}
     elif weights.lm_head and not head.weights and parts[EMBEDDING].weights:
@@ -138,8 +138,8 @@ def _with_tensors(model: Model, tally: Tally, files: int) -> Model:
 def _difference(model: Model, found: int, computed: int, *, towers: int) -> str:
     if model.tower_elements_unknown and not towers and found > computed:
         return (
-            f"the files hold {to_billions(found - computed):.2f} billion weights beyond the language model, which may be its"
-            " tower: they are counted as part of it"
+            f"the files hold {to_billions(found - computed):.2f} billion weights beyond the language model, which may"
+            " be its tower: they are counted as part of it"
         )
     return (
         f"the files hold a text body of {found:,} weights, and the config describes one of {computed:,}: the bytes are"

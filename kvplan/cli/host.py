@@ -21,8 +21,10 @@ HostArgument = Annotated[
 ImportFile = Annotated[str, typer.Argument(help="A TOML file with one host.", show_default=False)]
 ImportName = Annotated[str | None, typer.Option("--name", "-n", help="What --host will take, if not its own name.")]
 Search = Annotated[
-    str | None, typer.Argument(help="Only hosts with these words in name, alias, title or GPU.", show_default=False)
-]
+    list[str] | None,
+    typer.Argument(metavar="WORDS", help="Only hosts with these words in name, alias, title or GPU.",
+                   show_default=False),
+]  # fmt: skip
 Vendor = Annotated[
     str | None, typer.Option("--vendor", help="Only GPUs of nvidia, amd, intel, apple, google or aws; or cpu: no GPU.")
 ]
@@ -71,7 +73,8 @@ def list_command(
     output: o.Output = None,
 ) -> None:
     """The hosts of the catalogs: GPUs, host memory, cores, link, and what is not known of them."""
-    answer = hosts(tuple(catalog or ()), name=words, vendor=vendor, category=category, min_hbm=min_hbm)
+    name = " ".join(words) if words else None
+    answer = hosts(tuple(catalog or ()), name=name, vendor=vendor, category=category, min_hbm=min_hbm)
     write(answer, listing_formats, format, output)
 
 

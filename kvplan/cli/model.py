@@ -15,7 +15,7 @@ from kvplan.results.model_sheet import model_sheet
 
 ModelArgument = Annotated[
     str,
-    typer.Argument(help="Catalog name, alias, hub id, or a path to a config.json or its folder.",
+    typer.Argument(help="Catalog name, alias, hub id, or a path: config.json, its folder, or a .gguf.",
                    autocompletion=o.complete_model, show_default=False),
 ]  # fmt: skip
 Family = Annotated[str | None, typer.Option("--family", help="Only this family, e.g. qwen3, or this model_type.")]
@@ -36,8 +36,10 @@ Attention = Annotated[
     ),
 ]
 Search = Annotated[
-    str | None, typer.Argument(help="Only models with these words in name, hub id or family.", show_default=False)
-]
+    list[str] | None,
+    typer.Argument(metavar="WORDS", help="Only models with these words in name, hub id or family.",
+                   show_default=False),
+]  # fmt: skip
 MaxParameters = Annotated[
     str | None, typer.Option("--max-parameters", help="Parameters at most, all experts counted: 8B, 500M.")
 ]
@@ -88,9 +90,12 @@ def list_command(
     """The models of the catalogs: size, attention, KV bytes per token, context."""
     if families_:
         return write(families(), listing_formats, format, output)
-    kinds = tuple(attention or ())
     answer = models(
-        tuple(catalog or ()), name=words, family=family, attention=kinds, max_parameters=max_parameters
+        tuple(catalog or ()),
+        name=" ".join(words) if words else None,
+        family=family,
+        attention=tuple(attention or ()),
+        max_parameters=max_parameters,
     )
     write(answer, listing_formats, format, output)
 

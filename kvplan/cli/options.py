@@ -51,7 +51,7 @@ def starting_with(incomplete: str, names: list[str]) -> list[str]:
 
 ModelName = Annotated[
     str,
-    typer.Option("--model", "-m", help="Catalog name, alias, hub id, or a path to a config.json or its folder.",
+    typer.Option("--model", "-m", help="Catalog name, alias, hub id, or a path: config.json, its folder, or a .gguf.",
                  autocompletion=complete_model, show_default=False),
 ]  # fmt: skip
 HostNames = Annotated[
@@ -104,9 +104,8 @@ DisplayReserve = Annotated[
 
 Context = Annotated[
     str | None,
-    typer.Option("--context", "-c", help="Tokens of a sequence, prompt and output: 128k (131072), p50=4k,p95=32k,max=128k, "
-                 "or a trace.",
-                 rich_help_panel=_WORK),
+    typer.Option("--context", "-c", rich_help_panel=_WORK,
+                 help="Tokens of a sequence, prompt and output: 128k (131072), p50=4k,p95=32k,max=128k, or a trace."),
 ]  # fmt: skip
 PromptTokens = Annotated[str | None, typer.Option("--prompt-tokens", help="Tokens in.", rich_help_panel=_WORK)]
 OutputTokens = Annotated[str | None, typer.Option("--output-tokens", help="Tokens out.", rich_help_panel=_WORK)]

@@ -6,6 +6,7 @@ import math
 
 from kvplan.catalog.hardware import load_host
 from kvplan.catalog.models import load_model
+from kvplan.checkpoints.quantization import ADVICE
 from kvplan.deployments.layout import natural_layout
 from kvplan.deployments.lengths import is_spread, read_lengths
 from kvplan.deployments.overrides import overridden
@@ -17,7 +18,7 @@ from kvplan.domain.model import Model
 from kvplan.domain.weight_scheme import SCHEMES
 from kvplan.domain.workload import Neighbours, Objectives, Workload
 from kvplan.engines import choose_engine, find_engine
-from kvplan.errors import InputError, UnknownName
+from kvplan.errors import CannotJudge, InputError, UnknownName
 from kvplan.units import LARGEST_COUNT, gb_per_s, gib, ms, parse_tokens, parse_vllm_tokens, shorten
 
 DEFAULT_CONTEXT_TOKENS = 32768
@@ -35,19 +36,28 @@ def resolve(words: Words) -> Deployment:
     return resolve_on(words, model, load_host(words.host, words.catalog))
 
 
-def resolve_on(words: Words, model: Model, host: Host) -> Deployment:
-    """The same for a model and a host that are already loaded."""
+def resolve_on(words: Words, model: Model, host: Host, *, weights_matter: bool = True) -> Deployment:
+    """The same for a model and a host that are already loaded.
+
+    CannotJudge where weights matter, and neither the checkpoint nor the words tell how they are stored.
+    """
+    if weights_matter and model.weights_unsettled and not words.weights:
+        raise CannotJudge(model.weights_unsettled, where=model.source, help=ADVICE)
+    if model.weights_unsettled and words.weights:
+        told = tuple(text for text in model.warnings if not text.startswith(model.weights_unsettled))
+        model = model._replace(warnings=told)
     model = with_drafts(model, words.speculative_config)
     installed = host.gpus
     host = overridden(host, words)
-    engine = choose_engine(_one_version(words.engine), host)
+    settings = _settings(words)
+    engine = choose_engine(_one_version(words.engine), host, SCHEMES[settings.weights or model.dtype])
     return Deployment(
         model=model,
         host=host,
         gpus_installed=installed,
         engine=engine,
         layout=_layout(words, model, host, by_layers=find_engine(engine.name).splits_layers),
-        settings=_settings(words),
+        settings=settings,
         workload=_workload(words, model),
         objectives=Objectives(
             itl_s=ms(positive(words.itl_ms, "--itl-ms", DEFAULT_ITL_MS)),

@@ -175,6 +175,9 @@ class Model(NamedTuple):
     """KV of the multi-token-prediction layers: cached only while they speculate."""
     stored: StoredWeights | None = None
     """True bytes of the checkpoint's tensors; None where only a config is at hand."""
+    weights_unsettled: str = ""
+    """Why the config alone does not tell how the weights are stored; empty where it does. ``dtype`` means nothing
+    then, and weight bytes are known for a type that the user names."""
     warnings: tuple[str, ...] = ()
 
     @property

@@ -13,6 +13,7 @@ from pkgutil import iter_modules
 
 from kvplan.domain.deployment import EngineChoice
 from kvplan.domain.host import Host
+from kvplan.domain.weight_scheme import WeightScheme
 from kvplan.engines.interface import Engine
 from kvplan.errors import InputError, UnknownName
 
@@ -48,9 +49,21 @@ def natural_engine(host: Host) -> str:
     return "llama.cpp"
 
 
-def choose_engine(text: str | None, host: Host) -> EngineChoice:
-    """``NAME[@VERSION]`` -> an engine and a version; without a version the newest that is modelled."""
-    name, _, version = (text or natural_engine(host)).partition("@")
+def _engine_of(scheme: WeightScheme | None) -> str | None:
+    """What reads GGUF and MLX weights."""
+    if scheme is None:
+        return None
+    if scheme.name.startswith("mlx-"):
+        return "mlx"
+    return "llama.cpp" if scheme.llama_cpp else None
+
+
+def choose_engine(text: str | None, host: Host, scheme: WeightScheme | None = None) -> EngineChoice:
+    """``NAME[@VERSION]`` -> an engine and a version; without a version the newest that is modelled.
+
+    Without a name the natural one of the host, unless the weights are of a type that another engine is made for.
+    """
+    name, _, version = (text or _engine_of(scheme) or natural_engine(host)).partition("@")
     engine = find_engine(name)
     if text is not None and "@" in text and not version:
         raise InputError(f"--engine {text!r} names no version after the @")

@@ -72,7 +72,9 @@ class LlamaCpp:
 
 
 def gguf_file(deployment: Deployment) -> str:
-    """The model's file as people name it: ``Llama-3.1-8B-Instruct-Q4_K_M.gguf``."""
+    """The file that was read, else the model's file as people name it: ``Llama-3.1-8B-Instruct-Q4_K_M.gguf``."""
+    if deployment.model.source.endswith(".gguf") and not deployment.settings.weights:
+        return quoted(deployment.model.source)
     model = (deployment.model.hub_id or deployment.model.name).rsplit("/", 1)[-1]
     return quoted(f"{model}-{(deployment.settings.weights or deployment.model.dtype).upper()}.gguf")
 

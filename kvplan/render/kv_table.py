@@ -69,7 +69,7 @@ def facts(answer: KvResult) -> list[tuple[str, str]]:
     scheme = deployment.settings.weights or deployment.model.dtype
     lines = [
         ("KV", f"{answer.kv_cache_dtype}, engine {deployment.engine.name}, {spread}"),
-        ("Weights", f"{scheme}, {humans.gib(answer.weight_bytes)} GiB{each}"),
+        ("Weights", "?" if answer.weight_bytes is None else f"{scheme}, {humans.gib(answer.weight_bytes)} GiB{each}"),
     ]
     if gpus(answer) > 1:
         together = humans.bytes_per_token(answer.kv_bytes_per_token_all_gpus)

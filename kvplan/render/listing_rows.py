@@ -29,6 +29,8 @@ _MISSED = {
     "flops": "matrix rate",
 }  # fmt: skip
 """Figures that are often not known -> their words in the line below the list."""
+_OWN_GROUP = 3
+"""Models of one maker that get a heading; fewer are among the others at the end."""
 _MEMORY = re.compile(r" \d+ GB$| \(unified[^)]*\)$")
 """The end of a GPU's name that its own column says."""
 
@@ -87,7 +89,22 @@ def _models(answer: ModelList) -> Listing:
     footer = (
         f"{len(answer.rows)} models. KV/token: 16 bits, all GPUs together.{more}{unknown} More: kvplan model show NAME."
     )
-    return Listing(columns, [_model(row) for row in answer.rows], choices, footer)
+    makers = Counter(_maker(row) for row in answer.rows)
+    order = {maker: place for place, maker in enumerate(makers) if makers[maker] >= _OWN_GROUP}
+    rows = sorted(answer.rows, key=lambda row: order.get(_maker(row), len(makers)))
+    groups = [_maker(row) if _maker(row) in order else "Others" for row in rows]
+    return Listing(columns, [_model(row) for row in rows], choices, footer, groups)
+
+
+def _attention(words: tuple[str, ...]) -> str:
+    """``GQA sliding MoE``. A compressed cache has its indexer and its compressor: saying so would fill the line."""
+    implied = ("compressor", "indexer") if "compressed" in words else ()
+    return " ".join(word for word in words if word not in implied)
+
+
+def _maker(row: ModelRow) -> str:
+    """``Qwen`` for Qwen 2.5 and Qwen 3: the first word of the family."""
+    return row.family.partition(" ")[0]
 
 
 def _model(row: ModelRow) -> tuple[str, ...]:
@@ -97,7 +114,7 @@ def _model(row: ModelRow) -> tuple[str, ...]:
         row.family,
         billions(row.parameters) + ("+" if model.tower_elements_unknown else ""),
         billions(model.active_elements) if model.experts else humans.NOTHING,
-        " ".join(row.attention),
+        _attention(row.attention),
         humans.count(model.layers),
         humans.bytes_per_token(kv_of(model).kv_bytes_per_token),
         context_words(row.max_context_tokens),

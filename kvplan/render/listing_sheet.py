@@ -104,6 +104,7 @@ def _model_facts(answer: ModelSheet) -> list[tuple[str, str]]:
         chosen = f"{experts.experts_per_token} of {experts.experts} experts in {experts.moe_layers} layers"
         active = f", {billions(model.active_elements)} active ({chosen})"
     heads = f"{model.attention_heads} heads, {model.layers} layers, hidden width {humans.count(model.hidden_size)}"
+    own = f"the checkpoint's own is {humans.UNKNOWN if model.weights_unsettled else model.dtype}"
     weights = ", ".join(f"{name} {humans.gib(value)} GiB" for name, value in answer.weight_bytes.items())
     facts = [
         ("Name", answer.name),
@@ -111,7 +112,7 @@ def _model_facts(answer: ModelSheet) -> list[tuple[str, str]]:
         ("Also", ", ".join(name for name in answer.aliases if name != model.hub_id)),
         ("Architecture", f"{' '.join(attention_kinds(model))}, {heads} ({model.model_type})"),
         ("Parameters", f"{humans.count(model.weights.total)}{tower}{active}"),
-        ("Weights", f"{weights} (the checkpoint's own is {model.dtype})"),
+        ("Weights", f"{weights} ({own})"),
         ("Context", f"{context_words(model.max_context_tokens)} tokens at most"),
     ]
     return [(label, text) for label, text in facts if text]

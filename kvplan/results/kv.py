@@ -79,7 +79,8 @@ class KvResult:
     """States and full windows."""
     kv_bytes_per_sequence: float
     layers: tuple[KvLayerBytes, ...]
-    weight_bytes: float
+    weight_bytes: float | None
+    """None where the checkpoint does not tell how they are stored."""
     pool: KvPool | None
     warnings: tuple[str, ...]
 
@@ -140,7 +141,7 @@ def kv_of(model: Model, words: Words = _NOTHING_SAID, pool_bytes: int | None = N
         kv_bytes_fixed_per_sequence=bounded_bytes(growths, NO_GROWTH_LIMIT),
         kv_bytes_per_sequence=sequence_bytes(growths, context),
         layers=tuple(_layer(frame, item, kv_format) for item in model.kv),
-        weight_bytes=numbers.weight_bytes(deployment).best,
+        weight_bytes=_weight_bytes(deployment),
         pool=None if pool_bytes is None else pool_of(pool_bytes, growths, context, policy.block_tokens),
         warnings=_warnings(deployment),
     )
@@ -155,6 +156,11 @@ def pool_of(pool_bytes: int, growths: KvGrowths, context: float, block_tokens: i
     else:
         tokens = int(pool_bytes * context // one_sequence)
     return KvPool(pool_bytes, tokens // block_tokens, tokens, pool_bytes / one_sequence, None)
+
+
+def _weight_bytes(deployment: Deployment) -> float | None:
+    unsettled = deployment.model.weights_unsettled and not deployment.settings.weights
+    return None if unsettled else numbers.weight_bytes(deployment).best
 
 
 def layer_json(row: KvLayerBytes) -> Json:
@@ -179,7 +185,8 @@ def _refuse_other_engines(text: str | None) -> None:
 
 
 def _deployment(model: Model, words: Words) -> Deployment:
-    deployment = resolve_on(words._replace(engine=words.engine or "generic"), model, NOWHERE)
+    generic = words._replace(engine=words.engine or "generic")
+    deployment = resolve_on(generic, model, NOWHERE, weights_matter=False)
     excuse = topology_excuse(model, deployment.layout, deployment.layout.gpus)
     if excuse is not None:
         raise InputError(excuse.sentence, help="the layout is set by --tp, --pp and --dcp")

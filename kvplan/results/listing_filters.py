@@ -14,9 +14,9 @@ LAYER_KINDS = (
     "full", "sliding", "chunked", "cross", "mla", "compressed", "indexer", "shared", "mamba", "mamba1", "mamba2", "gdn",
     "kda", "lightning", "conv",
 )  # fmt: skip
-"""Kinds of layers by what they keep of a sequence; ``mamba`` is either of the two."""
+"""Kinds of layers by what they keep of a sequence, rows may have others too; ``mamba`` is either of the two."""
 CATEGORIES = ("server", "workstation", "desktop", "edge", "mac", "cloud", "cpu")
-_ELEMENTS = {"m": 1e6, "b": 1e9, "t": 1e12}
+_BILLIONS = {"m": 0.001, "b": 1.0, "t": 1000.0}
 
 
 def layer_kinds(row: ModelRow) -> tuple[str, ...]:
@@ -47,11 +47,12 @@ def searched(kind: str, text: str, texts: Mapping[str, tuple[str, ...]]) -> set[
     return found
 
 
-def attending(rows: list[ModelRow], kind: str) -> list[ModelRow]:
-    """Rows with such attention, or with layers of this kind."""
-    attention = [word.lower() for word in ATTENTION_KINDS]
-    wanted = known_word("attention kind", kind, list(dict.fromkeys([*attention, *LAYER_KINDS])))
-    return [row for row in rows if wanted in _attention_words(row)]
+def attending(rows: list[ModelRow], kinds: Sequence[str]) -> list[ModelRow]:
+    """Rows with such attention, or with layers of this kind: all of the kinds that are asked for."""
+    attention = (word.lower() for word in ATTENTION_KINDS)
+    known = list(dict.fromkeys([*attention, *LAYER_KINDS, *(kind for row in rows for kind in layer_kinds(row))]))
+    wanted = {known_word("attention kind", kind, known) for kind in kinds}
+    return [row for row in rows if wanted <= _attention_words(row)]
 
 
 def _attention_words(row: ModelRow) -> set[str]:
@@ -59,10 +60,10 @@ def _attention_words(row: ModelRow) -> set[str]:
     return {word.lower() for word in row.attention} | kinds | ({"mamba"} if kinds & {"mamba1", "mamba2"} else set())
 
 
-def elements(text: str) -> float:
-    """``8B``, ``500M``, ``1.2T``; a bare number is billions."""
+def billions(text: str) -> float:
+    """``8B``, ``500M``, ``1.2T`` as thousands of millions, which a bare number is too."""
     word = text.strip().lower()
-    number, unit = (word[:-1], _ELEMENTS[word[-1]]) if word[-1:] in _ELEMENTS else (word, 1e9)
+    number, unit = (word[:-1], _BILLIONS[word[-1]]) if word[-1:] in _BILLIONS else (word, 1.0)
     if not (number.isascii() and number.replace(".", "", 1).isdigit()):
         raise InputError(f"--max-parameters must look like 8B or 500M (it is {shorten(text)!r})")
     return float(number) * unit

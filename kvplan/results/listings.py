@@ -15,7 +15,7 @@ from kvplan.results.kv import kv_of
 from kvplan.results.listing_filters import (
     CATEGORIES,
     attending,
-    elements,
+    billions,
     known_word,
     layer_kinds,
     least_hbm_bytes,
@@ -23,6 +23,7 @@ from kvplan.results.listing_filters import (
     searched,
     words_of,
 )
+from kvplan.units import to_billions
 
 MODELS_SCHEMA = "kvplan.models/1"
 HOSTS_SCHEMA = "kvplan.hosts/1"
@@ -76,7 +77,8 @@ def models(
     ``name``: words that its name, title, hub id or family has; ``family``: part of its name, or a model_type;
     ``attention``: kinds of attention or of layers, all of which it has; ``max_parameters``: elements stored, as ``8B``.
     """
-    everything = rows = list_models(catalog)
+    everything = list_models(catalog)
+    rows = attending(everything, attention)
     if name is not None:
         texts = {row.name: (row.name, row.title, row.model.hub_id or "", row.family) for row in everything}
         found = searched("model", name, texts)
@@ -84,11 +86,9 @@ def models(
     if family is not None:
         kin = {row.name for row in of_family(everything, family)}
         rows = [row for row in rows if row.name in kin]
-    for kind in attention:
-        rows = attending(rows, kind)
     if max_parameters is not None:
-        most = elements(max_parameters)
-        rows = [row for row in rows if row.parameters <= most]
+        most = billions(max_parameters)
+        rows = [row for row in rows if to_billions(row.parameters) <= most]
     return ModelList(tuple(rows))
 
 

@@ -33,8 +33,12 @@ class ModelSheet:
     @property
     def weight_bytes(self) -> dict[str, float]:
         """Weight bytes by type: the checkpoint's own first."""
-        names = dict.fromkeys((self.model.dtype, *SHOWN_SCHEMES))
-        return {name: sum(SCHEMES[name].bytes_of(self.model.weights)) for name in names}
+        own = () if self.model.weights_unsettled else (self.model.dtype,)
+        names = dict.fromkeys((*own, *SHOWN_SCHEMES))
+        found = {name: float(sum(SCHEMES[name].bytes_of(self.model.weights))) for name in names}
+        if self.model.stored is not None:
+            found[self.model.dtype] = self.model.stored.total_bytes
+        return found
 
     def to_json(self) -> Json:
         """The envelope ``kvplan.model/1``."""
@@ -63,7 +67,7 @@ class ModelSheet:
                 "intermediate_size": experts.intermediate_size,
             },
             "max_context_tokens": model.max_context_tokens,
-            "dtype": model.dtype,
+            "dtype": "unknown" if model.weights_unsettled else model.dtype,
             "kv_layers": self._kv_layers(),
             "kv_bytes_per_token": whole(self.kv.kv_bytes_per_token),
             "kv_bytes_fixed_per_sequence": whole(self.kv.kv_bytes_fixed_per_sequence),

@@ -60,6 +60,7 @@ def test_every_listed_name_can_be_shown() -> None:
         (("--max-parameters", "900m"), "qwen3-0.6b", "llama3-8b"),
         (("--max-parameters", "100"), "llama3-70b", "deepseek-v3"),
         (("meta-llama 3.1",), "llama3-8b", "qwen3-8b"),
+        (("qwen", "coder"), "qwen3-coder-30b", "qwen3-8b"),
         (("gemma", "--max-parameters", "5B"), "gemma3-4b", "gemma3-27b"),
     ],
 )
@@ -156,6 +157,17 @@ def test_families_name_every_architecture() -> None:
     assert "deepseek_v3" in families["deepseek"]
     known = {model_type for types in families.values() for model_type in types}
     assert {row["model_type"] for row in answer("model", "list")["models"]} <= known
+
+
+def test_the_list_is_grouped_and_shows_attention_at_its_usual_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    lines = kvplan("model", "list").out.splitlines()
+    headings = [line for line in lines[2:-2] if line and not line.startswith(" ")]
+    assert headings[:3] == ["Llama", "Qwen", "DeepSeek"] and headings[-1] == "Others"
+    assert len(headings) == len(set(headings))
+    listed = [line.split()[0] for line in lines[2:-2] if line.startswith("  ")]
+    assert sorted(listed) == sorted(names())
+    assert "attention" in lines[0] and "GQA sliding MoE" in "\n".join(lines)
 
 
 @pytest.mark.parametrize("columns", [80, 100, 160])

@@ -41,7 +41,7 @@ SCHEMAS = {
                 bytes_per_sequence=_PER_GPU,
             )
         ),
-        weight_bytes=_PER_GPU,
+        weight_bytes=nullable(_PER_GPU),
         pool=nullable(
             record(
                 pool_bytes=_PER_GPU,
