@@ -155,12 +155,10 @@ class Pool:
 
 
 def move_experts(pool: Pool, layer_bytes: int, layers: int) -> int:
-    """Take the experts of one layer after the other out of HBM until all fits. The first layer's go anyway."""
+    """Take the experts of one layer out of HBM, then those of the others byte by byte until all fits."""
     moved = 0
-    while moved < layers and (moved == 0 or pool.used > pool.limit):
-        pool.weights -= layer_bytes
-        pool.weights_in_dram += layer_bytes
-        moved += 1
+    while moved < layers * layer_bytes and (moved < layer_bytes or pool.used > pool.limit):
+        pool.weights, pool.weights_in_dram, moved = pool.weights - 1, pool.weights_in_dram + 1, moved + 1
     return moved
 
 

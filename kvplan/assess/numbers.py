@@ -72,20 +72,17 @@ def layer_bytes_per_sequence(layers: KvLayers, kv_format: KvFormat, layout: Layo
         one = layers.state.conv_elements * policy.state_bytes.conv + layers.state.recurrent_elements * recurrent
         return one * _share(layers, layout, policy) * -(-layers.layers // layout.pp)
     entry = _entry_bytes(layers, kv_format, layout, policy)
-    if kv_format.residual_tokens and layers.grows:
-        more = _entry_bytes(layers, NATIVE_16_BIT, layout, policy) - entry
-        return more * kv_format.residual_tokens
+    if layers.grows and kv_format.residual_tokens:
+        return (_entry_bytes(layers, NATIVE_16_BIT, layout, policy) - entry) * kv_format.residual_tokens
     return entry * (layers.sequence_tokens or 0)
 
 
 def _entry_bytes(layers: KvLayers, kv_format: KvFormat, layout: Layout, policy: MemoryPolicy) -> float:
-    elements, vectors = layers.elements_per_token, layers.vectors_per_token
+    pair = layers.elements_per_token, layers.vectors_per_token
     stage_layers = -(-layers.layers // layout.pp)
     # the fullest stage of a pipeline has the first layers or the last ones; a single stage has both
-    native = min(kv_format.native_layers // (1 if layout.pp == 1 else 2), stage_layers)
-    entries = kv_format.bytes_of(elements, vectors) * (stage_layers - native)
-    if native:
-        entries += NATIVE_16_BIT.bytes_of(elements, vectors) * native
+    native = min(kv_format.native_layers // min(layout.pp, 2), stage_layers)
+    entries = kv_format.bytes_of(*pair) * (stage_layers - native) + NATIVE_16_BIT.bytes_of(*pair) * native
     if layers.index_bytes:
         entries = float(layers.index_bytes) * stage_layers
     return entries * _share(layers, layout, policy) / layers.tokens_per_entry

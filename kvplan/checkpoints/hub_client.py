@@ -176,21 +176,21 @@ def quiet() -> Iterator[None]:
     kvplan says itself what went wrong, and asks for nothing that the model isn't read from.
     """
     library = _library()
-    utils, constants = library.utils, library.constants
-    verbosity, bars_off = utils.logging.get_verbosity(), utils.are_progress_bars_disabled()
+    controls, constants = library.utils, library.constants
+    verbosity, bars_off = controls.logging.get_verbosity(), controls.are_progress_bars_disabled()
     telemetry_off = constants.HF_HUB_DISABLE_TELEMETRY
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        utils.logging.set_verbosity(utils.logging.CRITICAL)
-        utils.disable_progress_bars()
+        controls.logging.set_verbosity(controls.logging.CRITICAL)
+        controls.disable_progress_bars()
         constants.HF_HUB_DISABLE_TELEMETRY = True
         try:
             yield
         finally:
             constants.HF_HUB_DISABLE_TELEMETRY = telemetry_off
-            utils.logging.set_verbosity(verbosity)
+            controls.logging.set_verbosity(verbosity)
             if not bars_off:
-                utils.enable_progress_bars()
+                controls.enable_progress_bars()
 
 
 def _whole_number(text: str | None) -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from kvplan.core.accounts import Placement
 from kvplan.core.kv_cache import (
     bounded_bytes,
@@ -44,16 +42,16 @@ def resident_kv_bytes(plan: Plan, context_tokens: float, sequences: float) -> fl
 
 
 def experts_spilled_bytes(plan: Plan, moved_bytes: float) -> float:
-    """Routed experts that one GPU leaves in host memory so that ``moved_bytes`` find a place: those of whole layers.
+    """Routed experts that one GPU leaves in host memory so that ``moved_bytes`` find a place; one layer's at least.
 
-    At least one layer's, for with none it would be no expert offload.
+    With none it would be no expert offload. Parts of a layer are counted as parts: an engine that moves whole layers
+    leaves up to one layer's room.
     """
     model = plan.model
-    if plan.charges.spills_experts == 0.0 or model.moe_layers == 0.0 or moved_bytes >= model.expert_bytes:
-        return model.expert_bytes * plan.charges.spills_experts
-    layer_bytes = model.expert_bytes * model.stages / model.moe_layers
-    layers = max(math.ceil(moved_bytes / layer_bytes), 1)
-    return min(layers * layer_bytes, model.expert_bytes)
+    if model.moe_layers == 0.0:
+        return 0.0
+    one_layer = model.expert_bytes * min(model.stages / model.moe_layers, 1.0)
+    return min(max(moved_bytes, one_layer), model.expert_bytes) * plan.charges.spills_experts
 
 
 def place(plan: Plan, context_tokens: float, users: float) -> Placement:

@@ -98,7 +98,7 @@ class Charges(NamedTuple):
     spills_weights: float
     """1: weights that do not fit in HBM live in DRAM."""
     spills_experts: float
-    """1: so do routed experts, and they alone: those of whole layers, of one layer at least."""
+    """1: routed experts that do not fit in HBM live in DRAM, those of one layer at least, and no other weights."""
     spilled_weights_on_cpu: float
     """1: CPU cores multiply the spilled weights where they are; 0: they cross the link every step."""
     reuse: float

@@ -81,7 +81,7 @@ def outcome(optimistic: Loads, best: Loads, pessimistic: Loads, margin_fraction:
         return NO
     if heaviest(best) > FULL:
         return UNLIKELY
-    if heaviest(pessimistic) > FULL or heaviest_resource(best) > 1.0 - margin_fraction:
+    if heaviest(pessimistic) > FULL or heaviest_resource(best) > FULL - margin_fraction:
         return TIGHT
     return FITS
 

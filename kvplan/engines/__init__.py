@@ -43,9 +43,14 @@ def find_engine(name: str) -> Engine:
 
 
 def natural_engine(host: Host) -> str:
-    """What people run on such a host: vLLM on NVIDIA and AMD GPUs, llama.cpp on Apple and CPU-only machines."""
+    """What people run on such a host: vLLM on NVIDIA and AMD GPUs, llama.cpp on Apple and CPU-only machines.
+
+    Accelerators whose engines are not modelled (TPU, Neuron, Gaudi) have the bare arithmetic.
+    """
     if host.gpu is not None and host.gpu.vendor.lower() in {"nvidia", "amd"}:
         return "vllm"
+    if host.gpu is not None and host.gpu.kernel_class in {"tpu", "neuron", "gaudi"}:
+        return "generic"
     return "llama.cpp"
 
 

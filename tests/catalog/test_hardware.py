@@ -187,6 +187,21 @@ def test_a_measured_link_and_intervals(write: Write) -> None:
     assert host.basis["link"] == "riser"
 
 
+def test_a_reserve_may_be_nothing_or_an_interval_from_nothing(write: Write) -> None:
+    head = '[hosts.a]\ngpu = "rtx4090"\ndisplay_reserve_gib = '
+    assert load_host(write(head + "0\n")).display_reserve_bytes == (0, 0, 0)
+    host = load_host(write(head + '{ low = 0, best = 0.5, high = 1, basis = "my desk" }\n'))
+    assert host.display_reserve_bytes == (0, GIB / 2, GIB)
+    assert host.basis["display_reserve_bytes"] == "my desk"
+
+
+def test_fp8_rates_reach_the_domain(write: Write) -> None:
+    assert load_gpu("h100-sxm").fp8_flops == 1979e12
+    assert load_gpu("a100-sxm").fp8_flops is None
+    host = load_host(write("[hosts.a]\ngpu = { hbm_gib = 10, bf16_tflops = 50, fp8_tflops = 100 }\n"))
+    assert host.gpu is not None and host.gpu.fp8_flops == 100e12
+
+
 def test_rows_of_a_catalog_file_lie_over_the_shipped_ones(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write('[hosts.rtx4090]\ngpu = "rtx3090"\naliases = ["home"]\n[gpus.rtx3090]\nhbm_gib = 20\n')
     assert load_host("home", [path]).gpu == load_gpu("rtx3090", [path])
@@ -217,6 +232,8 @@ def test_rows_of_a_catalog_file_lie_over_the_shipped_ones(write: Write, monkeypa
         ("title = 3", "title must be text (it is 3)"),
         ("notes = 'x'", "notes must be a list of texts (it is 'x')"),
         ("dram_gb = 128", "has no field 'dram_gb'"),
+        ("display_reserve_gib = -1", "display_reserve_gib must not be negative (it is -1)"),
+        ("display_reserve_gib = true", "display_reserve_gib must be a number (it is True)"),
         ("gpu = 5", "gpu must be the name of a GPU or a table (it is 5)"),
         ("gpu = 'rtx4091'", "gpu: the catalog has none named 'rtx4091'"),
         ("gpu = { hbm_gib = 0 }", "gpu: hbm_gib must be greater than 0 (it is 0)"),

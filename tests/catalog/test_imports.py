@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 import sys
 import threading
@@ -20,8 +21,10 @@ from kvplan.catalog.imports import ImportWords, import_host, import_model
 from kvplan.catalog.models import load_model
 from kvplan.catalog.null_keys import with_nulls
 from kvplan.checkpoints.model import model_from_config
+from kvplan.checkpoints.read import read_model
 from kvplan.domain.model import KvLayers, Model, State, StoredWeights
 from kvplan.errors import CatalogError, InputError, KvplanError
+from tests.checkpoints import gguf_kit, kit
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -473,3 +476,37 @@ def test_hosts_that_are_refused(text: str, message: str, tmp_path: Path, own_fol
     with pytest.raises(KvplanError, match=message):
         import_host(ImportWords(str(host_file(tmp_path, text))))
     assert not (own_folder / "hardware.toml").exists()
+
+
+def test_a_gguf_becomes_a_row_that_needs_it_no_more(tmp_path: Path) -> None:
+    keys = gguf_kit.keys("llama", gguf_kit.LLAMA_8B)
+    path = gguf_kit.write(tmp_path / "model-Q4_K_M.gguf", keys, gguf_kit.llama_8b())
+    read = read_model(path)
+    answer = add(path)
+    assert answer.form == "layout"
+    path.unlink()
+    model = load_model("mine")
+    assert plain(model) == plain(read)
+    assert model.stored is not None
+    assert model.stored.total_bytes == pytest.approx(4.92e9, rel=0.005)  # the published file
+    assert model.kv == (KvLayers("full", 32, 8, 128, 128),)
+
+
+def test_a_folder_keeps_the_true_bytes_of_its_tensors(tmp_path: Path) -> None:
+    folder = tmp_path / "checkpoint"
+    folder.mkdir()
+    kit.write_config(folder, {**CONFIG, "num_hidden_layers": 1})
+    kit.write_safetensors(folder / "model.safetensors", {
+        "model.embed_tokens.weight": ("F16", (1000, 1024)),
+        "model.layers.0.mlp.up_proj.weight": ("F16", (4096, 1024)),
+        "vision_tower.patches.weight": ("F32", (10, 10)),
+    })  # fmt: skip
+    read = read_model(folder)
+    answer = add(folder)
+    assert answer.form == "config"
+    shutil.rmtree(folder)
+    model = load_model("mine")
+    assert plain(model)._replace(warnings=()) == plain(read)._replace(warnings=())
+    assert model.stored is not None
+    assert (model.stored.embedding_bytes, model.stored.tower_bytes) == (2 * 1000 * 1024, 400)
+    assert read.warnings != ()

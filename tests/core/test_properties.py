@@ -61,7 +61,9 @@ def possible(plan: Plan) -> Plan:
         experts_per_token=min(plan.model.experts_per_token, plan.model.experts),
     )
     charges = plan.charges
-    if charges.spills_weights:  # what moves out of HBM must not be hidden: no strategy moves weights and KV at once
+    if charges.spills_weights:
+        charges = charges._replace(spills_experts=0.0)
+    if charges.spills_weights or charges.spills_experts:  # what moves out of HBM must not be hidden: no strategy moves weights and KV at once
         serial = max(charges.serial_fraction, 0.3)
         charges = charges._replace(
             serial_fraction=serial, spills_kv=0.0, cpu_fraction=0.0, cpu_tokens=0.0, link_fraction=0.0, link_tokens=0.0
@@ -117,6 +119,8 @@ def test_what_spills_is_there_and_leaves_the_margin_only(plan: Plan, context: fl
     placed = place(plan, context, users)
     assert placed.weights_spilled_bytes <= plan.model.weight_bytes
     told = plan.limits.offloaded_weight_bytes
+    if plan.charges.spills_experts and plan.model.moe_layers:  # one layer's go wherever there is room
+        told = max(told, plan.model.expert_bytes * plan.model.stages / plan.model.moe_layers)
     if placed.weights_spilled_bytes > told or placed.kv_spilled_bytes:
         limits = plan.limits
         taken = hbm_bytes(plan, context, users) + limits.activation_bytes + limits.runtime_bytes + limits.graph_bytes
