@@ -161,7 +161,7 @@ def test_an_edit_of_the_core_is_noticed_and_what_is_unchanged_is_not_compiled_ag
     assert probe(copy.parent, cache, repository) == ["False", first_s, "False", folder]
 
     with (copy / "core" / "kv_cache.py").open("a", encoding="utf-8") as source:
-        source.write("\n\ndef growing_bytes(kv: KvGrowths, tokens: float) -> float:\n    return 123456789.0\n")
+        source.write("\n\ndef growing_read_bytes(kv: KvGrowths, tokens: float) -> float:\n    return 123456789.0\n")
     cold, edited_s, _, edited_folder = probe(copy.parent, cache, repository)
     assert cold == "True"
     assert edited_s != first_s

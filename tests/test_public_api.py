@@ -84,10 +84,11 @@ def test_paths_lists_and_numbers_of_other_kinds(tmp_path: Path) -> None:
 
 
 def test_every_word_of_the_command_line_is_a_keyword() -> None:
-    plain = {"model": "a", "host": "b", "link": "c2c", "engine": "vllm", "weights": "fp8", "kv_cache_dtype": "fp8"}
+    texts = ("model", "host", "link", "engine", "weights", "kv_cache_dtype", "speculative_config", "method")
+    plain = dict.fromkeys(texts, "text")
     for name in Words._fields:
         if name not in ("strategies", "catalog"):
-            value: Any = plain.get(name, name == "enforce_eager" or 1)
+            value: Any = plain.get(name, name in ("enforce_eager", "fetch") or 1)
             assert getattr(words_from(**{name: value}), name) == value
 
 

@@ -16,7 +16,7 @@ from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Host
 from kvplan.domain.interval import Interval
 from kvplan.engines import find_engine
-from kvplan.engines.interface import KvKernel
+from kvplan.engines.interface import KvKernel, is_there
 from kvplan.strategies import all_strategies
 from kvplan.strategies.interface import Accuracy, Excuse, Strategy
 
@@ -99,11 +99,10 @@ def find_excuse(frame: Frame, strategy: Strategy) -> Excuse | None:
         return Excuse("na", "unified", _one_pool(host))
     if strategy.kv_suffix is not None:
         kernel = frame.situation.kernels.get(strategy.kv_suffix)
-        gpu = host.gpu.name if host.gpu else "a CPU"
         if kernel is None:
-            text = f"{deployment.engine.name} has no {strategy.kv_suffix} KV kernel for {gpu}"
-            return Excuse("no", "kernel", text)
+            return Excuse("no", "kernel", _no_kernel(deployment, strategy.kv_suffix))
         if not kernel.verified:
+            gpu = host.gpu.name if host.gpu else "a CPU"
             return Excuse("unknown", "kernel", f"{strategy.kv_suffix} KV on {gpu}: {kernel.source}")
     excuse = strategy.excuse(frame.situation)
     if excuse is not None:
@@ -112,6 +111,15 @@ def find_excuse(frame: Frame, strategy: Strategy) -> Excuse | None:
     if missing:
         return Excuse("unknown", missing[0], f"not known for {host.name}: {', '.join(missing)}")
     return None
+
+
+def _no_kernel(deployment: Deployment, suffix: str) -> str:
+    """The engine has none for this GPU or this model, or this version has none yet."""
+    choice, gpu = deployment.engine, deployment.host.gpu
+    newest = find_engine(choice.name).kv_kernels(gpu).get(suffix) if gpu else None
+    if newest is not None and not is_there(newest, choice.version):
+        return f"{choice.name} {choice.version} has no {suffix} KV kernel yet: {newest.since} has one"
+    return f"{choice.name} has no {suffix} KV kernel for {gpu.name if gpu else 'a CPU'}"
 
 
 def _one_pool(host: Host) -> str:

@@ -200,12 +200,15 @@ def _whole_number(text: str | None) -> int:
 
 
 def _library() -> Any:
-    """``huggingface_hub``, told to be quiet: kvplan says itself what went wrong."""
+    """``huggingface_hub``, if it is there and new enough."""
     try:
         import huggingface_hub
         from huggingface_hub import constants, utils  # which the package itself loads only when they are asked for
     except ImportError:
         raise InputError("--fetch needs the library huggingface_hub", help=_HOW_TO_INSTALL) from None
+    except Exception as error:  # it reads its variables when it is loaded, and stumbles over wrong ones
+        reason = shorten(" ".join(str(error).split()) or type(error).__name__, 160)
+        raise InputError(f"huggingface_hub can't be loaded: {reason}", help="see to the variables HF_*") from None
     if not hasattr(utils, "http_stream_backoff") or not hasattr(constants, "HF_HUB_OFFLINE"):
         raise InputError("--fetch needs huggingface_hub 1.0 or newer", help=_HOW_TO_INSTALL)
     return huggingface_hub

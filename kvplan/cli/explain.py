@@ -21,7 +21,7 @@ def complete_topic(incomplete: str) -> list[str]:
 
 Name = Annotated[
     str | None,
-    typer.Argument(help="A strategy, a budget or figure, a rule, a model or a host.",
+    typer.Argument(help="A strategy, a method, a budget or figure, a rule, a model or a host.",
                    autocompletion=complete_topic, show_default=False),
 ]  # fmt: skip
 List = Annotated[bool, typer.Option("--list", help="List what can be explained.")]

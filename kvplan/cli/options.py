@@ -65,7 +65,7 @@ OneHost = Annotated[
                  autocompletion=complete_host, show_default=False),
 ]  # fmt: skip
 Fetch = Annotated[
-    bool, typer.Option("--fetch", help="Read a hub id that no catalog has from the Hugging Face Hub (kvplan[hub]).")
+    bool, typer.Option("--fetch", help="Read a hub id that no catalog has from the Hub; needs huggingface_hub.")
 ]
 OwnCatalog = Annotated[
     str | None, typer.Option("--catalog", help="Write to this file instead of the one in ~/.config/kvplan.")

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from kvplan.domain.assessment import OUTCOMES, Assessment
 from kvplan.domain.remedy import Remedy
 from kvplan.render import humans
-from kvplan.render.fit_rows import compact_verdict, excuse_of, screenful
+from kvplan.render.fit_rows import compact_verdict, excuse_of, one_of_each_series, screenful
 from kvplan.results.fit import FitMatrix, FitResult
 
 MOST_ROWS = 12
-ROWS_OF_A_HOST = 8
+ROWS_OF_A_HOST = 9
 MOST_REMEDIES = 2
 
 
@@ -51,6 +51,7 @@ def row_names(assessments: Sequence[Assessment]) -> list[str]:
     wanted = {*shown, *winners}
     order = list(dict.fromkeys(item.id for one in assessments for item in one.strategies))
     names = sorted((name for name in order if name in wanted), key=lambda name: ("+" in name, order.index(name)))
+    names = one_of_each_series(names, winners)
     kept = {*list(dict.fromkeys(["hbm", *winners, *names]))[:MOST_ROWS]}
     return [name for name in names if name in kept]
 

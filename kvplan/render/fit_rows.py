@@ -13,7 +13,7 @@ from kvplan.assess.verdict import best_first, weights_fit
 from kvplan.domain.assessment import Assessment, StrategyAssessment
 from kvplan.render import humans
 
-MOST_ROWS = 10
+MOST_ROWS = 12
 MOST_COMBINATIONS = 3
 
 
@@ -49,10 +49,18 @@ def _choose(items: list[StrategyAssessment], winner: str | None, most_rows: int)
     """Ids: HBM and the winner, then plain strategies, then combinations: all of them best or closest first."""
     misses = sorted((item for item in items if not item.works), key=lambda item: item.overload)
     ordered = [*best_first(item for item in items if item.works), *misses]
-    plain = [item.id for item in ordered if "+" not in item.id]
+    plain = one_of_each_series([item.id for item in ordered if "+" not in item.id], [winner])
     combined = [item.id for item in ordered if "+" in item.id and _adds(item, items)][:MOST_COMBINATIONS]
     first = [item.id for item in items if item.id in ("hbm", winner)]
     return set(list(dict.fromkeys([*first, *plain, *combined]))[:most_rows])
+
+
+def one_of_each_series(ids: list[str], winners: Iterable[str | None]) -> list[str]:
+    """Of formats that differ in their bits alone (``kv-turboquant-...``) the winners, else the first."""
+    heads: dict[str, str] = {}
+    for name in ids:
+        heads.setdefault(name.rpartition("-")[0] if name.count("-") > 1 and name.startswith("kv-") else name, name)
+    return [name for name in ids if name in winners or name in heads.values()]
 
 
 def _adds(item: StrategyAssessment, items: Iterable[StrategyAssessment]) -> bool:

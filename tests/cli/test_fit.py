@@ -35,7 +35,8 @@ def test_the_missions_question() -> None:
     assert fit["model"]["parameters"] == 70_553_706_496
     assert fit["model"]["max_context_tokens"] == 131_072
     assert fit["engine"]["name"] == "vllm"
-    assert fit["workload"] == {"context_tokens": 32768, "prompt_tokens": 32768, "output_tokens": None, "users": 1}
+    lengths = {"context_tokens": 32768, "prompt_tokens": 32768, "output_tokens": None, "lengths": None}
+    assert fit["workload"] == {**lengths, "users": 1}
     assert fit["objectives"] == {"itl_s": 0.05, "ttft_s": None, "margin_fraction": 0.05}
     assert (fit["verdict"]["outcome"], fit["verdict"]["bound_by"]) == ("no", "hbm")
     assert fit["gpu_memory"]["weight_bytes"] == 2 * 70_553_706_496

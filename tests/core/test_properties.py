@@ -63,7 +63,8 @@ def possible(plan: Plan) -> Plan:
     charges = plan.charges
     if charges.spills_weights:
         charges = charges._replace(spills_experts=0.0)
-    if charges.spills_weights or charges.spills_experts:  # what moves out of HBM must not be hidden: no strategy moves weights and KV at once
+    # what moves out of HBM must not be hidden: no strategy moves weights and KV at once
+    if charges.spills_weights or charges.spills_experts:
         serial = max(charges.serial_fraction, 0.3)
         charges = charges._replace(
             serial_fraction=serial, spills_kv=0.0, cpu_fraction=0.0, cpu_tokens=0.0, link_fraction=0.0, link_tokens=0.0

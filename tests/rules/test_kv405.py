@@ -13,7 +13,9 @@ def test_a_type_for_other_gpus(tmp_path: Path) -> None:
 
 
 def test_a_type_that_is_not_modelled(tmp_path: Path) -> None:
-    assert only(tmp_path, serve(f"{LLAMA} turboquant_4bit_nc"), "KV405", host="h100-server").level == "unknown"
+    assert only(tmp_path, serve(f"{LLAMA} int2_per_token_head"), "KV405", host="h100-server").level == "unknown"
+    assert found(tmp_path, serve(f"{LLAMA} turboquant_4bit_nc"), "KV405", host="h100-server") == []
+    assert only(tmp_path, serve(f"{LLAMA} turboquant_4bit_nc"), "KV405", host="b200-server").level == "unknown"
 
 
 def test_spellings_of_fp8(tmp_path: Path) -> None:

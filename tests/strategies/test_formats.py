@@ -104,6 +104,11 @@ def test_a_missing_kernel_is_a_no_and_an_unsettled_one_unknown(
     assert found.bound_by == (None if outcome == "fits" else "kernel")
 
 
+def test_a_kernel_that_came_later_is_said_to_be_later() -> None:
+    assert judged("kv-int4", engine="vllm@0.22").reason == "vllm 0.22 has no int4 KV kernel yet: 0.23 has one"
+    assert judged("kv-q8_0").reason == "vllm has no q8_0 KV kernel for H100 SXM 80 GB"
+
+
 def test_turboquant_costs_time_even_where_there_is_little_kv() -> None:
     """Llama-3.3-70B on 4 H100 at 1k tokens: 1.4 to 1.7 times the latency of BF16 at 1 to 64 sequences."""
     for users in (1, 64):
