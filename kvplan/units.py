@@ -121,6 +121,14 @@ def parse_vllm_tokens(text: str, *, what: str = "--max-model-len") -> int:
     return int(tokens)
 
 
+def shorten_value(value: object) -> str:
+    """Any value from outside as it would be written in Python, short enough for one line of an error message."""
+    try:
+        return shorten(repr(value))
+    except ValueError:  # Python refuses to print integers of more than 4300 digits
+        return "a number of thousands of digits"
+
+
 def shorten(text: str, limit: int = 60) -> str:
     """Text from outside, short and printable enough to be quoted in one line of an error message."""
     clean = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)

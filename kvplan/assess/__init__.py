@@ -81,7 +81,7 @@ def with_compute_device(host: Host) -> Host:
     if host.gpu is not None:
         return host
     if host.dram_bytes is None:
-        raise CannotJudge(f"{host.name} has no GPU, and its memory is not known")
+        raise CannotJudge(f"{host.name} has no GPU, and its memory is not known", help="give --dram-gib")
     nodes = float(host.numa_nodes or 1)
     reach = numa_rate_fraction(nodes, 1.0, constants.REMOTE_NODE_GAIN)
     cpu = Gpu(

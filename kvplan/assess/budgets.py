@@ -25,6 +25,8 @@ class Judged(NamedTuple):
     loads: tuple[Loads, Loads, Loads]
     placed: Placement
     demand: Demand
+    cautious: Placement
+    """At the pessimistic end: what a command must make room for."""
 
 
 def budgets(judged: Judged) -> dict[str, Budget]:
@@ -51,6 +53,8 @@ def _budget(name: str, judged: Judged, limit: float, parts: list[Part]) -> Budge
     shown = tuple(part for part in parts if part.value > 0.0)
     if limit >= UNLIMITED:
         return Budget(name, Interval.exact(sum(part.value for part in shown)), None, shown)
+    if limit <= 0.0:  # all of it is taken before kvplan's parts: there is no load to speak of, only a demand
+        return Budget(name, Interval.exact(sum(part.value for part in shown)), 0.0, shown)
     low, best, high = (getattr(load, name) * limit for load in judged.loads)
     return Budget(name, Interval(min(low, best), best, max(best, high)), limit, shown)
 

@@ -15,6 +15,14 @@ Source: GEMM maxima 0.73 to 0.87; TTFT of Llama-2-70B on A100 at 1k to 4k tokens
 FP8_PREFILL_GAIN = Interval(1.3, 1.7, 2.0)
 """Prefill with FP8 or NVFP4 weights on GPUs that multiply them natively, relative to 16 bits; the ladder says 2."""
 FP8_NATIVE = {"ada", "hopper", "blackwell_dc", "blackwell_rtx", "cdna3", "cdna4"}
+GDDR_BYTES_PER_S = 1.85e12
+"""Cards below this rate have GDDR, those above have HBM. Unified pools are slower, yet unpack as HBM cards do."""
+GDDR_UNPACKING_GAIN = Interval(1.1, 1.18, 1.15)
+"""GGUF types on GDDR cards: unpacking, which costs arithmetic, costs less beside a slower memory.
+
+Source: llama.cpp decode of 8B and 70B Q4_K_M on 3090, 4090, A40, A6000, L40S and RTX 6000 Ada (1.05 to 1.3 x) against
+A100, H100 and Macs (0.8 to 1.05 x). Set on the A40, L40S, 3090 and 4090 rows.
+"""
 DECODE_UTILIZATION = 0.70
 """The same in decode at large batches; source: measured GEMM fractions 0.51 to 0.87."""
 ALL_REDUCE_S = Interval(8e-6, 18e-6, 35e-6)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from kvplan.assess import numbers
+from kvplan.assess import numbers, rates
 from kvplan.core.answers import Answers, Ends, Questions, answer_ends
 from kvplan.core.shapes import Charges, GpuRates, HostRates, Limits, ModelWork, Plan, Traffic
 from kvplan.domain.deployment import Deployment
@@ -49,8 +49,8 @@ def numbers_of(deployment: Deployment, policy: MemoryPolicy) -> tuple[EndNumbers
     low, best, high = (
         EndNumbers(
             numbers.model_work(deployment, weights[end]),
-            numbers.gpu_rates(gpu, deployment, end),
-            numbers.host_rates(deployment, end),
+            rates.gpu_rates(gpu, deployment, end),
+            rates.host_rates(deployment, end),
             numbers.limits(deployment, policy, end),
             traffic,
         )

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from kvplan.assess.budgets import Judged, budgets
 from kvplan.assess.frame import Frame, plan_ends
+from kvplan.assess.layouts import nothing_to_move, unknown_layout
 from kvplan.assess.longest import request_alone, tokens_at_load, why_not_alone, worse
 from kvplan.core.accounts import Loads
 from kvplan.core.answers import Answers, Question, Questions
@@ -21,6 +22,13 @@ from kvplan.strategies import all_strategies
 from kvplan.strategies.interface import Accuracy, Excuse, Strategy
 
 USERS_CEILING = 65536.0
+_GPU_RATE = "memory rate of the GPU"
+_MATRIX_RATE = "matrix rate of the GPU, for the time to first token"
+_BOUND_BY = {_GPU_RATE: "itl", _MATRIX_RATE: "ttft"}
+"""Inputs that are no budget, and the objective that can't be judged without them."""
+_FLAGS = {
+    "dram_capacity": "--dram-gib", "dram_bandwidth": "--dram-gb-per-s", "link": "--link", "cpu_cores": "--cpu-cores",
+}  # fmt: skip
 
 
 def judge(frame: Frame, strategy: Strategy) -> StrategyAssessment:
@@ -32,8 +40,9 @@ def judge(frame: Frame, strategy: Strategy) -> StrategyAssessment:
     alone = request_alone(deployment, ends)
     answers = frame.answer_ends(ends, _questions(frame, alone))
     low, best, high = (answer.loads for answer in answers)
+    middle, last = answers[1:]
     judged = Judged(
-        deployment, frame.situation.policy, strategy, ends, (low, best, high), answers[1].placed, answers[1].demand
+        deployment, frame.situation.policy, strategy, ends, (low, best, high), middle.placed, middle.demand, last.placed
     )
     found = _found(frame, judged, alone)
     itl = None if has_no_place(low) else Interval(*(answer.itl_s for answer in answers))
@@ -85,9 +94,8 @@ def _found(frame: Frame, judged: Judged, alone: RequestAlone | None) -> _Found:
     low, best, high = judged.loads
     code = outcome(low, best, high, judged.deployment.objectives.margin_fraction)
     if alone is not None and worse(code, alone):
-        bound = "hbm" if alone.outcome in ("unlikely", "no") else None
         limit_bytes = judged.ends[1].limits.hbm_bytes
-        return _Found(alone.outcome, bound, why_not_alone(judged.deployment, alone, limit_bytes))
+        return _Found(alone.outcome, alone.bound_by, why_not_alone(judged.deployment, alone, limit_bytes))
     return _Found(OUTCOMES[code], None if code <= 1 else binding(low if code == 3 else best), "")
 
 
@@ -95,6 +103,9 @@ def find_excuse(frame: Frame, strategy: Strategy) -> Excuse | None:
     """Why a strategy can't be judged by figures here: no second pool, no kernel, or an input that is not known."""
     deployment = frame.deployment
     host = deployment.host
+    layout = unknown_layout(deployment) or nothing_to_move(deployment, strategy.id)
+    if layout is not None:
+        return layout
     if strategy.second_pool and host.unified_memory:
         return Excuse("na", "unified", _one_pool(host))
     if strategy.kv_suffix is not None:
@@ -103,13 +114,17 @@ def find_excuse(frame: Frame, strategy: Strategy) -> Excuse | None:
             return Excuse("no", "kernel", _no_kernel(deployment, strategy.kv_suffix))
         if not kernel.verified:
             gpu = host.gpu.name if host.gpu else "a CPU"
-            return Excuse("unknown", "kernel", f"{strategy.kv_suffix} KV on {gpu}: {kernel.source}")
+            text = f"nobody has settled that {deployment.engine.name} reads {strategy.kv_suffix} KV on {gpu}"
+            return Excuse("unknown", "kernel", f"{text} ({kernel.source})")
     excuse = strategy.excuse(frame.situation)
     if excuse is not None:
         return excuse
     missing = _missing_inputs(deployment, strategy)
     if missing:
-        return Excuse("unknown", missing[0], f"not known for {host.name}: {', '.join(missing)}")
+        flags = [_FLAGS[name] for name in missing if name in _FLAGS]
+        advice = f" (give {', '.join(flags)})" if flags else ""
+        bound = _BOUND_BY.get(missing[0], missing[0])
+        return Excuse("unknown", bound, f"not known for {host.name}: {', '.join(missing)}{advice}")
     return None
 
 
@@ -130,9 +145,9 @@ def _one_pool(host: Host) -> str:
 
 def _missing_inputs(deployment: Deployment, strategy: Strategy) -> list[str]:
     host = deployment.host
-    missing = [] if host.gpu and host.gpu.hbm_bytes_per_s else ["memory rate of the GPU"]
+    missing = [] if host.gpu and host.gpu.hbm_bytes_per_s else [_GPU_RATE]
     if deployment.objectives.ttft_s is not None and host.gpu is not None and host.gpu.flops is None:
-        missing.append("matrix rate of the GPU, for the time to first token")
+        missing.append(_MATRIX_RATE)
     if strategy.second_pool:
         needed = {
             "dram_capacity": host.dram_bytes,
@@ -219,7 +234,7 @@ def _loss_of_kernel(frame: Frame, kernel: KvKernel) -> Accuracy:
 
 
 def _command(frame: Frame, strategy: Strategy, judged: Judged) -> str | None:
-    flags = strategy.flags(frame.situation, judged.placed)
+    flags = strategy.flags(frame.situation, judged.cautious)
     engine, kernel = find_engine(frame.deployment.engine.name), frame.resident_kernel
     if strategy.kv_suffix is None and kernel is not None and "kv_cache_dtype" not in engine.settings_flags:
         chosen = engine.kv_flags(kernel, frame.deployment)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kvplan.core.accounts import Loads
 from kvplan.core.shapes import Plan
-from kvplan.core.verdicts import loads, outcome
+from kvplan.core.verdicts import TIGHT, loads, outcome
 from kvplan.domain.assessment import OUTCOMES, RequestAlone
 from kvplan.domain.deployment import Deployment
 from kvplan.domain.interval import Interval
@@ -27,17 +27,27 @@ def request_alone(deployment: Deployment, ends: Ends) -> RequestAlone | None:
     workload = deployment.workload
     if workload.lengths is None:
         return None
-    low, best, high = (_memory(loads(end, float(workload.context_tokens), 1.0)) for end in ends)
+    longest = float(workload.context_tokens)
+    low, best, high = (_memory(loads(_without_sessions(end), longest, 1.0)) for end in ends)
     code = outcome(low, best, high, deployment.objectives.margin_fraction)
     used = Interval(low.hbm, best.hbm, max(best.hbm, high.hbm)).scaled(ends[1].limits.hbm_bytes)
-    return RequestAlone(OUTCOMES[code], used)
+    deciding = low if OUTCOMES[code] == "no" else best
+    bound = None if code <= TIGHT else "dram_capacity" if deciding.dram_capacity > deciding.hbm else "hbm"
+    return RequestAlone(OUTCOMES[code], used, bound)
+
+
+def _without_sessions(plan: Plan) -> Plan:
+    """The same without idle sessions, which are not as long as the longest request."""
+    return plan._replace(traffic=plan.traffic._replace(idle_sessions=0.0))
 
 
 def why_not_alone(deployment: Deployment, alone: RequestAlone, limit_bytes: float) -> str:
     """Why the longest request does not fit."""
-    tokens = deployment.workload.context_tokens
+    longest = f"the longest request, {deployment.workload.context_tokens:,} tokens,"
+    if alone.bound_by == "dram_capacity":
+        return f"{longest} has no room in host memory by itself"
     need = f"{to_gib(alone.hbm_bytes.best):,.1f} GiB of {to_gib(limit_bytes):,.1f} GiB of HBM"
-    return f"the longest request, {tokens:,} tokens, needs {need} by itself"
+    return f"{longest} needs {need} by itself"
 
 
 def worse(one: int, other: RequestAlone | None) -> bool:

@@ -99,7 +99,8 @@ def users_words(users: int) -> str:
 
 def _works(deployment: Deployment, best: StrategyAssessment) -> str:
     word = "FITS" if best.outcome == "fits" else "TIGHT"
-    text = f"{word} with {best.id}: {users_words(deployment.workload.users)} at {itl_words(best)}"
+    prototype = ", a prototype that no stock engine has" if best.flags is None and best.method else ""
+    text = f"{word} with {best.id}{prototype}: {users_words(deployment.workload.users)} at {itl_words(best)}"
     if best.accuracy.high is None:
         text += ", if an accuracy loss that nobody has published is acceptable"
     elif best.accuracy.high > 0.0:

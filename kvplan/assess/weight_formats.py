@@ -13,6 +13,9 @@ _SIXTEEN_BIT = frozenset(("bf16", "fp16", "fp32"))
 def weight_excuse(deployment: Deployment) -> Excuse | None:
     """Why this engine can't load such weights, if it can't."""
     engine, scheme = deployment.engine.name, deployment.weight_scheme
+    asked, model = deployment.settings.weights, deployment.model
+    if scheme.experts_only and model.experts is None and asked not in (None, model.dtype):
+        return Excuse("no", "kernel", f"{model.name} has no routed experts, and {asked} quantizes nothing else")
     if scheme.name.startswith("mlx-") and engine not in ("mlx", "generic"):
         return Excuse("no", "kernel", f"{engine} does not read MLX weights ({scheme.name}): --engine mlx does")
     if scheme.llama_cpp and engine not in _GGUF_READERS | _GGUF_ON_TRIAL:

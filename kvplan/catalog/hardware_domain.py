@@ -17,6 +17,9 @@ from kvplan.units import gb_per_s, gib, ms, shorten, tflops
 
 Row = Mapping[str, Any]
 
+CATEGORIES: Final = ("server", "workstation", "desktop", "edge", "mac", "cloud", "cpu")
+"""What a host is sold as; ``cpu`` has no GPU."""
+
 PCIE_X16_GB_PER_S: Final = {
     3: Interval(9.0, 12.3, 12.3),
     4: Interval(20.9, 25.5, 26.8),

@@ -11,29 +11,21 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from kvplan.catalog.hardware_domain import LARGEST_LINK_GB_PER_S, LINK_CLASSES_GB_PER_S
+from kvplan.catalog.hardware_domain import CATEGORIES, LARGEST_LINK_GB_PER_S, LINK_CLASSES_GB_PER_S
 from kvplan.errors import CatalogError, did_you_mean
-from kvplan.units import shorten
+from kvplan.units import shorten, shorten_value
 
 KERNEL_CLASSES: Final = (
     "volta", "turing", "ampere", "ada", "hopper", "blackwell_dc", "blackwell_rtx", "cdna2", "cdna3", "cdna4", "rdna",
     "gaudi", "xe2", "apple", "tpu", "neuron", "unknown",
 )  # fmt: skip
 VENDORS: Final = ("nvidia", "amd", "intel", "apple", "google", "aws", "unknown")
-CATEGORIES: Final = ("server", "workstation", "desktop", "mac", "edge", "cloud", "cpu")
 PLATFORMS: Final = ("linux", "macos", "windows", "wsl")
 LINKS: Final = (*LINK_CLASSES_GB_PER_S, "unified")
 
 
 def _refuse(message: str, value: object) -> PydanticCustomError:
-    return PydanticCustomError("kvplan", "{text}", {"text": f"{message} (it is {_shown(value)})"})
-
-
-def _shown(value: object) -> str:
-    try:
-        return shorten(repr(value))
-    except ValueError:  # Python refuses to print integers of more than 4300 digits
-        return "a number of thousands of digits"
+    return PydanticCustomError("kvplan", "{text}", {"text": f"{message} (it is {shorten_value(value)})"})
 
 
 def _number(value: object, largest: float, whole: bool = False, zero: bool = False) -> float:
@@ -191,4 +183,5 @@ def _catalog_error(details: ErrorDetails, model: type[_Row], where: str) -> Cata
         return CatalogError(f"has no field {field!r}", where=where, help=help_text)
     if details["type"] == "kvplan":
         return CatalogError(f"{field} {details['msg']}", where=where)
-    return CatalogError(f"{field} is not valid: {details['msg']} (it is {_shown(details['input'])})", where=where)
+    stated = shorten_value(details["input"])
+    return CatalogError(f"{field} is not valid: {details['msg']} (it is {stated})", where=where)

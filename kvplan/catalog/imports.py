@@ -20,7 +20,8 @@ from kvplan.catalog.models import SHIPPED as MODELS
 from kvplan.catalog.row_names import checked_name
 from kvplan.catalog.row_target import Added, row_target
 from kvplan.catalog.toml_writer import table_text
-from kvplan.checkpoints.hub import fetched, looks_like_hub_id
+from kvplan.checkpoints.hub import fetched
+from kvplan.checkpoints.hub_id import looks_like_hub_id
 from kvplan.checkpoints.read import config_keys, read_model
 from kvplan.domain.host import Host
 from kvplan.domain.model import Model

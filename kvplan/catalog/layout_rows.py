@@ -15,10 +15,11 @@ from typing import Any, Final, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
+from kvplan.catalog.row_errors import in_one_line
 from kvplan.checkpoints.config import LARGEST_LAYERS, shown
 from kvplan.domain.model import Model, StoredWeights, WeightElements
 from kvplan.domain.weight_scheme import SCHEMES
-from kvplan.errors import CatalogError, did_you_mean
+from kvplan.errors import CatalogError
 from kvplan.units import LARGEST_COUNT, shorten
 
 _ELSEWHERE: Final = ("name", "source", "hub_id", "catalog_name", "published_parameters", "stored")
@@ -97,12 +98,13 @@ def _plain(value: Any) -> Any:
     return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
-def _checked(record: type, table: Mapping[str, Any], what: str, where: str) -> Any:
+def _checked(record: Any, table: Mapping[str, Any], what: str, where: str) -> Any:
     """The record that a table describes; a CatalogError names the first field that is wrong."""
     try:
         value: Any = TypeAdapter(record).validate_json(json.dumps(table, allow_nan=True, default=str), strict=True)
     except ValidationError as error:
-        raise _in_one_line(error, what, where) from None
+        known = [name for name in record._fields if name not in _ELSEWHERE]
+        raise in_one_line(error, where, known, path=(what,)) from None
     except (ValueError, RecursionError):  # a number of thousands of digits, a structure without end
         raise CatalogError(f"{what} is not a table that kvplan can read", where=where) from None
     for number in _numbers(value, what):
@@ -131,18 +133,3 @@ def _numbers(record: Any, path: str) -> Iterator[_Number]:
             for item in value:
                 if hasattr(item, "_fields"):
                     yield from _numbers(item, f"{path}.{name}")
-
-
-def _in_one_line(error: ValidationError, what: str, where: str) -> CatalogError:
-    first = error.errors(include_url=False)[0]
-    key = shorten(".".join(str(part) for part in (what, *first["loc"])))
-    if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-        guesses = did_you_mean(str(first["loc"][-1]), (*LAYOUT_FIELDS, *StoredWeights._fields))
-        return CatalogError(
-            f"has a key {key!r}, which kvplan doesn't know", where=where,
-            help=f"did you mean {' or '.join(guesses)}?" if guesses else None,
-        )  # fmt: skip
-    if first["type"] in ("missing", "missing_argument"):
-        return CatalogError(f"{key} is missing", where=where)
-    message = first["msg"][:1].lower() + first["msg"][1:]
-    return CatalogError(f"{key}: {message} (it is {shown(first['input'])})", where=where)

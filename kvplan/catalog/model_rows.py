@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from kvplan.checkpoints.config import shown
-from kvplan.errors import CatalogError, did_you_mean
-from kvplan.units import LARGEST_COUNT, shorten
+from kvplan.catalog.row_errors import in_one_line
+from kvplan.errors import CatalogError
+from kvplan.units import LARGEST_COUNT
 
 
 class ModelRow(BaseModel):
@@ -42,25 +42,9 @@ def check_row(row: dict[str, Any], where: str) -> dict[str, Any]:
     try:
         checked = ModelRow.model_validate(row)
     except ValidationError as error:
-        raise _in_one_line(error, where) from None
+        raise in_one_line(error, where, ModelRow.model_fields) from None
     if checked.config is None and checked.layout is None:
         raise CatalogError("config is missing", where=where)
     if checked.config is not None and checked.layout is not None:
         raise CatalogError("has both a config and a layout; one of them describes the model", where=where)
     return row
-
-
-def _in_one_line(error: ValidationError, where: str) -> CatalogError:
-    first = error.errors(include_url=False)[0]
-    key = shorten(".".join(str(part) for part in first["loc"]))
-    if first["type"] == "extra_forbidden":
-        guesses = did_you_mean(key, ModelRow.model_fields)
-        known = f"a model row has {', '.join(ModelRow.model_fields)}"
-        return CatalogError(
-            f"has a key {key!r}, which a model row doesn't", where=where,
-            help=f"did you mean {' or '.join(guesses)}?" if guesses else known,
-        )  # fmt: skip
-    if first["type"] == "missing":
-        return CatalogError(f"{key} is missing", where=where)
-    message = first["msg"][:1].lower() + first["msg"][1:]
-    return CatalogError(f"{key}: {message} (it is {shown(first['input'])})", where=where)

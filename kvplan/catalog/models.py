@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from kvplan.catalog.files import CatalogFile, Table, catalog_files
+from kvplan.checkpoints.hub_id import looks_like_hub_id
 from kvplan.checkpoints.model import model_from_config
 from kvplan.domain.model import Model
 from kvplan.errors import UnknownName
@@ -15,7 +15,6 @@ from kvplan.errors import UnknownName
 SHIPPED: Final = "models.toml"
 SECTION: Final = "models"
 _FILE_ENDINGS = (".json", ".gguf", ".safetensors")
-_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+(?:@[\w./-]+)?")
 
 
 class ModelRow(NamedTuple):
@@ -42,17 +41,16 @@ def load_model(name: str, extra: Sequence[str] = (), *, fetch: bool = False) -> 
     found = table.find(name)
     if found is not None:
         return _from_row(table, found)
-    if fetch and "/" in name and not _exists(name):
-        from kvplan.checkpoints.hub import looks_like_hub_id, read_hub
+    if fetch and looks_like_hub_id(name) and not _exists(name):
+        from kvplan.checkpoints.hub import read_hub
 
-        if looks_like_hub_id(name):
-            return read_hub(name)
+        return read_hub(name)
     if _looks_like_path(name):
         from kvplan.checkpoints.read import read_model
 
         return read_model(name)
     error = UnknownName.of("model", name, [*table.names(), *table.aliases()], listing="kvplan model list")
-    if not fetch and _HUB_ID.fullmatch(name):
+    if not fetch and looks_like_hub_id(name):
         error.help = f"{error.help}; fit, kv and model import read it from the Hugging Face Hub with --fetch"
     raise error
 

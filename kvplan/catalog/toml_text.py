@@ -6,8 +6,9 @@ import re
 
 LONGEST_LINE = 100_000
 MOST_DOTS = 100
-_PART = r"(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')"
-_DOTTED = re.compile(rf"(?<![\w-]){_PART}(?:[ \t]*\.[ \t]*{_PART}){{{MOST_DOTS + 1}}}")
+KEY_PART = r"(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')"
+"""One part of a dotted key, bare or in quotes."""
+_DOTTED = re.compile(rf"(?<![\w-]){KEY_PART}(?:[ \t]*\.[ \t]*{KEY_PART}){{{MOST_DOTS + 1}}}")
 """Keys in inline tables too. A list of numbers has commas between its dots."""
 
 

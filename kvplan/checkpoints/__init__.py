@@ -1,6 +1,8 @@
-"""Checkpoints: what a ``config.json`` says about a model, as a ``domain.Model``.
+"""Checkpoints: what the files of a model say about it, as a ``domain.Model``.
 
-``config.py`` gives checked access to the keys, ``families/`` holds one file per architecture family, ``elements.py``
-the element counts of their building blocks, ``kv_layers.py`` their KV layouts. A model_type that no family lists is
-refused: kvplan never guesses a KV layout.
+``read.py`` takes what a user typed. A ``config.json`` goes through ``config.py``, checked access to its keys, to one
+of the ``families/``, which count with ``elements.py``, ``recurrent.py`` and ``towers.py`` and lay out the KV with
+``kv_layers.py``; ``quantization/`` says how the weights are stored, and ``model.py`` puts it all together. True bytes
+come from the headers in ``safetensors/``; ``gguf/`` reads files that hold everything at once; ``hub.py`` fetches.
+An architecture that nobody described is refused: kvplan never guesses a KV layout.
 """

@@ -1,11 +1,13 @@
-"""What a family reads out of a config, and how it becomes a ``domain.Model``."""
+"""What a family reads out of a config, and what every reader of checkpoints refuses."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from kvplan.checkpoints.elements import Parts
-from kvplan.domain.model import Experts, KvLayers
+from kvplan.domain.model import Experts, KvLayers, WeightElements
+from kvplan.errors import InputError, UnknownArchitecture
+from kvplan.units import LARGEST_COUNT, shorten
 
 
 class Architecture(NamedTuple):
@@ -31,6 +33,8 @@ class Architecture(NamedTuple):
     """KV of the MTP layers, which cache only while they speculate."""
     mtp_copies: int = 0
     """Elements of the embedding and head copies that are stored with the MTP heads."""
+    copies_unstated: bool = False
+    """Some checkpoints with the same keys store these copies and some don't."""
     lookup: int = 0
     """Of the body's ``other``: tables of which a token reads a few rows."""
     mtp_unstated: bool = False
@@ -38,3 +42,20 @@ class Architecture(NamedTuple):
     towers: int = 0
     towers_unknown: bool = False
     warnings: tuple[str, ...] = ()
+
+
+def unknown_architecture(name: str, where: str, help: str) -> UnknownArchitecture:
+    """The refusal of an architecture that kvplan does not know, be it named in a config or in a GGUF file."""
+    return UnknownArchitecture(
+        f"architecture {shorten(name)!r} is not known to kvplan: it does not know its KV layout yet, "
+        "so its KV cache can't be judged",
+        where=where, help=help,
+    )  # fmt: skip
+
+
+def check_total(weights: WeightElements, kv: tuple[KvLayers, ...], where: str, *, what: str) -> None:
+    """No real model has 2^53 elements; beyond it sums of bytes are not exact any more."""
+    kept = sum(kind.layers * kind.elements_per_token for kind in kv)
+    kept += sum(kind.layers * sum(kind.state[:2]) for kind in kv if kind.state is not None)
+    if weights.total > LARGEST_COUNT or kept > LARGEST_COUNT:
+        raise InputError(f"the sizes in this {what} give a model of more than 2^53 elements", where=where)

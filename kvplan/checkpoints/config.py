@@ -11,16 +11,20 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from kvplan.errors import InputError
-from kvplan.units import shorten
+from kvplan.units import shorten_value
 
 LARGEST_DIMENSION: Final = 2**40
 LARGEST_LAYERS: Final = 2**14
 """Layer maps are spelled out layer by layer, so their number is bounded too; the deepest known model has 126."""
 
-_TEXT_SECTIONS = ("text_config", "llm_config", "language_config")
-_EITHER_LEVEL = frozenset(
-    ("tie_word_embeddings", "quantization_config", "compression_config", "torch_dtype", "dtype")
-)  # fmt: skip
+_TEXT_SECTIONS: Final = ("text_config", "llm_config", "language_config")
+"""Where files nest their language model."""
+_OUTER_SECTION: Final = "thinker_config"
+"""What speech models put around all of it."""
+NESTED_SECTIONS: Final = (*_TEXT_SECTIONS, _OUTER_SECTION)
+QUANTIZATION_SECTIONS: Final = ("quantization_config", "compression_config")
+DTYPE_KEYS: Final = ("torch_dtype", "dtype")
+_EITHER_LEVEL = frozenset(("tie_word_embeddings", *QUANTIZATION_SECTIONS, *DTYPE_KEYS))
 
 
 class Config:
@@ -138,7 +142,7 @@ class Config:
 
     def text(self) -> Config:
         """The language model's level: a nested object where there is one, else this level."""
-        level = self.section("thinker_config") or self
+        level = self.section(_OUTER_SECTION) or self
         return level.section(*_TEXT_SECTIONS) or level
 
     def typed(self, model_type: str) -> Config:
@@ -195,7 +199,4 @@ def shown(value: object) -> str:
         return "an object"
     if isinstance(value, (list, tuple)):
         return "a list" if value else "an empty list"
-    try:
-        return shorten(repr(value))
-    except ValueError:  # Python refuses to print integers of more than 4300 digits
-        return "a number of thousands of digits"
+    return shorten_value(value)

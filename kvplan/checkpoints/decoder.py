@@ -51,11 +51,7 @@ def read_dims(config: Config, *, tied: bool = False, latent_head: int | None = N
     heads = config.count("num_attention_heads", "n_head", "n_heads")
     hidden = config.count("hidden_size", "d_model", "n_embd")
     kv_heads = 1 if latent_head else config.count(*_KV_HEADS, default=heads)
-    if heads % kv_heads:
-        raise InputError(
-            f"{heads} attention heads can't share {kv_heads} KV heads evenly; one of the two is wrong",
-            where=config.where,
-        )
+    kv_layers.check_heads(heads, kv_heads, config.where)
     return Dims(
         layers=config.count("num_hidden_layers", "n_layer", "num_layers", "n_layers", largest=LARGEST_LAYERS),
         hidden=hidden,
@@ -129,9 +125,14 @@ def read_moe(config: Config, layers: int, *, inner: int, shared_inner: int = 0, 
     experts = config.count("num_experts", "moe_num_experts", "n_routed_experts", "num_local_experts")
     keys = ("num_experts_per_tok", "num_experts_per_token", "moe_k", "moe_top_k", "experts_per_token", "moe_topk")
     chosen = per_token if per_token is not None else config.count(*keys)
-    if chosen > experts:
-        raise InputError(f"{chosen} experts per token of {experts} experts can't be", where=config.where)
+    check_experts(chosen, experts, config.where)
     return Moe(experts, chosen, inner, layers, shared_inner)
+
+
+def check_experts(per_token: int, experts: int, where: str) -> None:
+    """InputError where a token would choose more experts than there are."""
+    if per_token > experts:
+        raise InputError(f"{per_token} experts per token of {experts} experts can't be", where=where)
 
 
 def decoder(dims: Dims, body: Parts, *, final_norm: Parts | None = None, **more: Any) -> Architecture:

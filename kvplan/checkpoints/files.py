@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, BinaryIO, Final
 
 from kvplan.errors import InputError
 from kvplan.units import MIB, shorten
+
+GGUF_MAGIC: Final = b"GGUF"
+"""The first bytes of every GGUF file."""
+WEIGHTS_SUFFIX: Final = ".safetensors"
+INDEX_SUFFIX: Final = ".safetensors.index.json"
 
 LARGEST_CONFIG_BYTES: Final = 32 * MIB
 """The largest config.json in use has some 100 kB."""
@@ -70,6 +75,12 @@ def json_object(data: bytes, where: str, *, what: str, pairs: Pairs | None = Non
     if not isinstance(value, dict):
         raise InputError(f"holds no JSON object, so it is no {what}", where=where)
     return value
+
+
+def few(names: Sequence[str]) -> str:
+    """The first three names for a message, and how many more there are."""
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(shorten(name) for name in names[:3]) + more
 
 
 def unreadable(error: Exception, where: str) -> InputError:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import struct
 import tempfile
@@ -18,8 +17,12 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from kvplan.checkpoints.files import LARGEST_CONFIG_BYTES, WEIGHTS_SUFFIX, few
 from kvplan.checkpoints.hub_client import HubRepository, quiet
+from kvplan.checkpoints.hub_id import HUB_ID
 from kvplan.checkpoints.read import read_model
+from kvplan.checkpoints.safetensors.header import POINTER
+from kvplan.checkpoints.safetensors.shards import INDEX
 from kvplan.domain.model import Model
 from kvplan.errors import CannotJudge, InputError, KvplanError
 from kvplan.units import MIB, shorten
@@ -32,19 +35,16 @@ MOST_BYTES: Final = 512 * MIB
 """Of all headers of a repository."""
 
 _CONFIG: Final = "config.json"
-_INDEX: Final = "model.safetensors.index.json"
 _SMALL_FILES: Final = {
-    _CONFIG: 32 * MIB, "hf_quant_config.json": 32 * MIB, "quantize_config.json": MIB, _INDEX: 100 * MIB,
+    _CONFIG: LARGEST_CONFIG_BYTES, "hf_quant_config.json": LARGEST_CONFIG_BYTES, "quantize_config.json": MIB,
+    INDEX: 100 * MIB,
 }  # fmt: skip
 """Files that say what a checkpoint is, and the longest that each may be."""
-_WEIGHTS: Final = ".safetensors"
 _ASIDE: Final = ("consolidated", "adapter", "optimizer")
 _FIRST_BYTES: Final = 100_000
 """The headers of 97 of 100 files are shorter: one request serves. Source: huggingface_hub, over the top 1000 models."""
 _LENGTH_BYTES: Final = 8
 _AT_ONCE: Final = 8
-
-_HUB_ID = re.compile(r"([A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95})(?:@([\w./-]{1,200}))?", re.ASCII)
 
 
 class Fetched(NamedTuple):
@@ -67,11 +67,6 @@ class Fetched(NamedTuple):
         )
 
 
-def looks_like_hub_id(text: str) -> bool:
-    """``owner/name``, perhaps with ``@revision``: what could be on the Hub, by its form."""
-    return _HUB_ID.fullmatch(text) is not None
-
-
 @lru_cache(maxsize=16)
 def read_hub(text: str) -> Model:
     """The model of a hub id, ``owner/name`` or ``owner/name@revision``; asked for once in a process."""
@@ -82,7 +77,7 @@ def read_hub(text: str) -> Model:
 @contextmanager
 def fetched(text: str) -> Iterator[Fetched]:
     """A folder with what the Hub says about a model, for as long as the block runs; errors in it name the hub id."""
-    match = _HUB_ID.fullmatch(text)
+    match = HUB_ID.fullmatch(text)
     if match is None:
         raise InputError(f"{text!r} is not the name of a model on the Hub", help="owner/name, or owner/name@revision")
     folder = tempfile.mkdtemp(prefix="kvplan-")
@@ -112,8 +107,8 @@ def _fill(folder: str, repository: HubRepository) -> tuple[str, ...]:
             if os.path.getsize(path) > most_bytes:
                 raise InputError(f"{name} is too large: {most_bytes:,} bytes are the limit", where=repository.where)
             shutil.copyfile(path, os.path.join(folder, name))
-    weights = [name for name in files if name.endswith(_WEIGHTS)]
-    shards = _shards(os.path.join(folder, _INDEX), weights)
+    weights = [name for name in files if name.endswith(WEIGHTS_SUFFIX)]
+    shards = _shards(os.path.join(folder, INDEX), weights)
     for name in set(weights) - set(shards):
         _write_pointer(os.path.join(folder, name), files[name] or 1)
     if len(shards) > MOST_FILES:
@@ -193,7 +188,7 @@ def _write_hollow(path: str, header: bytes, file_bytes: int) -> None:
 
 
 def _write_pointer(path: str, file_bytes: int) -> None:
-    text = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize {file_bytes}\n"
+    text = f"{POINTER}v1\noid sha256:{'0' * 64}\nsize {file_bytes}\n"
     with open(path, "w", encoding="ascii") as stream:
         stream.write(text)
 
@@ -207,7 +202,7 @@ def _cached_files(repository: HubRepository) -> dict[str, int | None]:
             help="fetch it once without HF_HUB_OFFLINE",
         )  # fmt: skip
     repository.commit = os.path.basename(os.path.dirname(config))
-    index = repository.cached(_INDEX)
+    index = repository.cached(INDEX)
     shards = sorted(_index_files(index)) if index else ["model.safetensors"]
     return dict.fromkeys(name for name in (*_SMALL_FILES, *shards) if repository.cached(name))
 
@@ -215,9 +210,8 @@ def _cached_files(repository: HubRepository) -> dict[str, int | None]:
 def _no_config(names: list[str], where: str) -> KvplanError:
     gguf = [name for name in names if name.lower().endswith(".gguf")]
     if gguf:
-        more = f" and {len(gguf) - 3} more" if len(gguf) > 3 else ""
         return InputError(
-            f"has GGUF files and no config.json: {', '.join(map(shorten, gguf[:3]))}{more}", where=where,
+            f"has GGUF files and no config.json: {few(gguf)}", where=where,
             help="download one of them and give its path, or fetch the model that they were made of",
         )  # fmt: skip
     return CannotJudge("has no config.json, so its KV layout is not known", where=where)

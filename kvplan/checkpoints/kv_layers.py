@@ -7,11 +7,13 @@ from typing import TypeVar
 
 from kvplan.checkpoints.config import Config
 from kvplan.domain.model import KvLayers
-from kvplan.errors import CannotJudge, UnknownArchitecture
+from kvplan.errors import CannotJudge, InputError, UnknownArchitecture
 from kvplan.units import shorten
 
 Meaning = TypeVar("Meaning")
 _SLIDES = {"full_attention": False, "sliding_attention": True}
+_INDEX_SCALE_BYTES = 4
+_INDEX_SCALE_BLOCK = 128
 
 
 def present(*kinds: KvLayers) -> tuple[KvLayers, ...]:
@@ -60,6 +62,24 @@ def full(layers: int, kv_heads: int, key: int, value: int) -> tuple[KvLayers, ..
 def latent(layers: int, cached: int) -> tuple[KvLayers, ...]:
     """MLA: one latent that is key and value of all heads at once; the KV head count of the file means nothing."""
     return (KvLayers("mla", layers, kv_heads=1, key_elements=cached, value_elements=0, replicated=True),)
+
+
+def index_keys(layers: int, width: int, heads: int) -> KvLayers:
+    """Keys of a sparse-attention index: FP8 with a 32-bit scale for each block of 128, whatever the KV format is.
+
+    All query heads of the index share them. Source: vLLM's page size of the indexer cache (132 bytes at a width of
+    128).
+    """
+    stored_bytes = width + _INDEX_SCALE_BYTES * -(-width // _INDEX_SCALE_BLOCK)
+    return KvLayers("indexer", layers, 1, width, 0, replicated=True, index_bytes=stored_bytes, index_heads=heads)
+
+
+def check_heads(heads: int, kv_heads: int, where: str) -> None:
+    """InputError where query heads can't share the KV heads evenly."""
+    if heads % kv_heads:
+        raise InputError(
+            f"{heads} attention heads can't share {kv_heads} KV heads evenly; one of the two is wrong", where=where
+        )
 
 
 def windowed(
@@ -130,6 +150,14 @@ def switched_window(config: Config, one: KvLayers, max_context: int | None) -> t
     return windowed(slides, window(config.with_defaults(sliding_window=4096), max_context), one)
 
 
+def owning_layers(config: Config, key: str, shared: int, slides: Sequence[bool]) -> int:
+    """How many layers, counted from the first, have KV of their own: all but the last ``shared`` ones."""
+    owners = len(slides) - shared
+    if owners < 1 or set(slides[owners:]) - set(slides[:owners]):
+        raise config.wrong(key, shared, "must leave a layer of each kind that has KV of its own")
+    return owners
+
+
 def with_shared(
     config: Config, slides: Sequence[bool], window_tokens: int | None, full_one: KvLayers, sliding_one: KvLayers
 ) -> tuple[KvLayers, ...]:
@@ -137,14 +165,11 @@ def with_shared(
 
     Those attend to the KV of the last layer of their own kind, so that both kinds must be among the others.
     """
-    shared = config.whole("num_kv_shared_layers")
-    owners = len(slides) - shared
-    if owners < 1 or set(slides[owners:]) - set(slides[:owners]):
-        raise config.wrong("num_kv_shared_layers", shared, "must leave a layer of each kind that has KV of its own")
+    owners = owning_layers(config, "num_kv_shared_layers", config.whole("num_kv_shared_layers"), slides)
     own, borrowed = [], []
     for slide, one in ((False, full_one), (True, sliding_one)):
         tokens = window_tokens if slide else None
         kind = "full" if tokens is None else "sliding"
         own.append(one._replace(kind=kind, layers=slides[:owners].count(slide), window_tokens=tokens))
         borrowed.append(KvLayers("shared", slides[owners:].count(slide), 0, 0, 0, tokens))
-    return tuple(layers for layers in (*own, *borrowed) if layers.layers)
+    return present(*own, *borrowed)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kvplan.checkpoints import families, quantization, towers
-from kvplan.checkpoints.architecture import Architecture
+from kvplan.checkpoints.architecture import Architecture, check_total
 from kvplan.checkpoints.config import Config
 from kvplan.domain.model import Model, WeightElements
-from kvplan.errors import InputError
-from kvplan.units import LARGEST_COUNT
+from kvplan.units import to_billions
+
+MTP_UNTOLD = "the config does not tell whether the checkpoint stores"
+"""How the warning begins that files, or a published total, make pointless."""
 
 
 def model_from_config(
@@ -22,7 +24,7 @@ def model_from_config(
     architecture = families.read(keys)
     stored = quantization.stored(keys, experts=architecture.experts is not None)
     weights = _weights(architecture, stored, published_parameters)
-    _check_total(weights, architecture, where)
+    check_total(weights, architecture.kv, where, what="config")
     unknown = architecture.towers_unknown and not weights.towers
     return Model(
         name=name,
@@ -44,7 +46,10 @@ def model_from_config(
         published_parameters=published_parameters,
         tower_elements_unknown=unknown,
         mtp_kv=architecture.mtp_kv,
-        warnings=(*architecture.warnings, *stored.warnings, *((towers.UNKNOWN,) if unknown else ())),
+        warnings=(
+            *architecture.warnings, *stored.warnings, *((towers.UNKNOWN,) if unknown else ()),
+            *_untold(architecture, weights, published_parameters),
+        ),
     )
 
 
@@ -81,9 +86,16 @@ def _weights(architecture: Architecture, stored: quantization.Stored, published:
     return weights
 
 
-def _check_total(weights: WeightElements, architecture: Architecture, where: str) -> None:
-    """No real model has 2^53 elements; beyond it sums of bytes are not exact any more."""
-    kv = sum(kind.layers * kind.elements_per_token for kind in architecture.kv)
-    kv += sum(kind.layers * sum(kind.state[:2]) for kind in architecture.kv if kind.state is not None)
-    if weights.total > LARGEST_COUNT or kv > LARGEST_COUNT:
-        raise InputError("the sizes in this config give a model of more than 2^53 elements", where=where)
+def _untold(architecture: Architecture, weights: WeightElements, published: int | None) -> Iterator[str]:
+    """What the config leaves open about MTP heads, where the published total does not settle it."""
+    if published == weights.total:
+        return
+    if architecture.mtp_unstated:
+        yield f"{MTP_UNTOLD} an MTP head, which is not counted: {_count(architecture.mtp.total)} more if it does"
+    elif architecture.copies_unstated and architecture.mtp_copies:
+        copies = "embedding and head again with its MTP head, which is counted"
+        yield f"{MTP_UNTOLD} {copies}: {_count(architecture.mtp_copies)} less if it does not"
+
+
+def _count(elements: int) -> str:
+    return f"{elements:,} elements ({to_billions(elements):.2f} billion)"

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from kvplan.checkpoints.files import LARGEST_CONFIG_BYTES as LARGEST_CONFIG_BYTES
-from kvplan.checkpoints.files import open_file, read_bytes, read_object, unreadable
+from kvplan.checkpoints.config import DTYPE_KEYS, NESTED_SECTIONS, QUANTIZATION_SECTIONS
+from kvplan.checkpoints.files import GGUF_MAGIC, INDEX_SUFFIX, open_file, read_bytes, read_object, unreadable
 from kvplan.checkpoints.model import model_from_config
 from kvplan.domain.model import Model
 from kvplan.errors import CannotJudge, InputError, UnknownArchitecture
@@ -20,9 +20,7 @@ from kvplan.units import shorten
 
 _CONFIG = "config.json"
 _MODELOPT = "hf_quant_config.json"
-_INDEX_SUFFIX = ".safetensors.index.json"
 _BINARY = (".safetensors", ".bin", ".pt", ".pth", ".onnx", ".npz")
-_GGUF_MAGIC: Final = b"GGUF"
 
 
 def read_model(path: str | Path) -> Model:
@@ -63,8 +61,9 @@ def _keys(file: str, where: str) -> dict[str, Any]:
 
 def _with_weights(folder: str, keys: dict[str, Any], name: str, where: str) -> Model:
     """The model of a folder: by its config, with the bytes of its files where it has any."""
-    from kvplan.checkpoints.shards import read_checkpoint
-    from kvplan.checkpoints.stored import nearest_scheme, packing_of, stated_dtype, with_checkpoint
+    from kvplan.checkpoints.safetensors.packing import packing_of
+    from kvplan.checkpoints.safetensors.shards import read_checkpoint
+    from kvplan.checkpoints.safetensors.stored import nearest_scheme, stated_dtype, with_checkpoint
 
     checkpoint = read_checkpoint(folder, packing_of(keys))
     if checkpoint is None:
@@ -97,24 +96,25 @@ def _computed(keys: dict[str, Any], name: str, where: str) -> Model:
 
 
 def _levels(keys: dict[str, Any]) -> list[dict[str, Any]]:
-    nested = [keys.get(name) for name in ("text_config", "llm_config", "language_config", "thinker_config")]
+    """The file's own keys and those of what it nests, each of which may say how the weights are stored."""
+    nested = [keys.get(name) for name in NESTED_SECTIONS]
     return [keys, *(level for level in nested if isinstance(level, dict))]
 
 
 def _states_dtype(keys: dict[str, Any]) -> bool:
-    names = ("torch_dtype", "dtype", "quantization_config", "compression_config")
+    names = (*DTYPE_KEYS, *QUANTIZATION_SECTIONS)
     return any(level.get(name) is not None for level in _levels(keys) for name in names)
 
 
 def _drop_quantization(keys: dict[str, Any]) -> bool:
     """Take out what says how the weights are stored; False where nothing did."""
-    names = ("quantization_config", "compression_config", "expert_dtype")
+    names = (*QUANTIZATION_SECTIONS, "expert_dtype")
     found = [level.pop(name, None) for level in _levels(keys) for name in names]
     if not any(found):
         return False
     for level in _levels(keys):
-        level.pop("torch_dtype", None)
-        level.pop("dtype", None)
+        for name in DTYPE_KEYS:
+            level.pop(name, None)
     keys["torch_dtype"] = "bfloat16"
     return True
 
@@ -131,7 +131,7 @@ def _is_gguf(path: str, where: str) -> bool:
     if path.lower().endswith(".gguf"):
         return True
     with open_file(path, where) as stream:
-        return read_bytes(stream, len(_GGUF_MAGIC), where) == _GGUF_MAGIC
+        return read_bytes(stream, len(GGUF_MAGIC), where) == GGUF_MAGIC
 
 
 def _refuse_gguf_folder(folder: str, config: str, where: str) -> None:
@@ -149,7 +149,7 @@ def _refuse_gguf_folder(folder: str, config: str, where: str) -> None:
 
 def _refuse_weight_names(path: str, where: str) -> None:
     lowered = path.lower()
-    if lowered.endswith(_INDEX_SUFFIX):
+    if lowered.endswith(INDEX_SUFFIX):
         raise InputError("is an index of weights", where=where, help="give the folder that it is in")
     if lowered.endswith(_BINARY):
         raise InputError(

@@ -8,7 +8,7 @@ from kvplan.cli import options as o
 from kvplan.cli.outputs import write
 from kvplan.cli.quick import QuickCommand
 from kvplan.render import fit_formats
-from kvplan.results.fit import FitMatrix, fit
+from kvplan.results.fit import fit, fit_hosts
 
 
 def register(app: typer.Typer) -> None:
@@ -68,7 +68,7 @@ def fit_command(
 ) -> None:
     """Which KV strategy fits this model on this host for this workload, and what binds each."""
     given = dict(locals())
-    fits = tuple(fit(o.words_of(given, host=host)) for host in hosts)
-    answer = fits[0] if len(fits) == 1 else FitMatrix(fits)
+    each = [o.words_of(given, host=host) for host in hosts]
+    answer = fit(each[0]) if len(each) == 1 else fit_hosts(each)
     write(answer, fit_formats, format, output)
     raise typer.Exit(answer.exit_code)

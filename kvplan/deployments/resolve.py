@@ -10,7 +10,7 @@ from kvplan.checkpoints.quantization import ADVICE
 from kvplan.deployments.layout import natural_layout
 from kvplan.deployments.lengths import is_spread, read_lengths
 from kvplan.deployments.overrides import overridden
-from kvplan.deployments.speculation import with_drafts
+from kvplan.deployments.speculation import drafting_of, with_drafts
 from kvplan.deployments.words import AUTO_LENGTHS, Words
 from kvplan.domain.deployment import Deployment, EngineSettings, Layout
 from kvplan.domain.host import Host
@@ -108,6 +108,7 @@ def _settings(words: Words) -> EngineSettings:
         enforce_eager=words.enforce_eager,
         kv_offloading_bytes=_optional_gib(words.kv_offloading_size, "--kv-offloading-size"),
         cpu_offload_bytes=_optional_gib(words.cpu_offload_gb, "--cpu-offload-gb"),
+        drafting=drafting_of(words.speculative_config),
     )
 
 

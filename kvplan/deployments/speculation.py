@@ -32,6 +32,11 @@ def is_mtp(method: str) -> bool:
     return method.endswith(_MTP)
 
 
+def drafts_with_mtp(speculative_config: str | None) -> bool:
+    """Whether the model's own MTP layers draft, by the config that is given to the engine."""
+    return bool(speculative_config) and is_mtp(draft_method(str(speculative_config)))
+
+
 def with_drafts(model: Model, speculative_config: str | None) -> Model:
     """The model with the KV of whatever drafts its tokens."""
     if not speculative_config:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from kvplan.catalog.toml_text import KEY_PART
+
 _HEADER = re.compile(r"[ \t]*\[\[?([^\]\n]*)\]")
-_ONE = r"(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')"
-_KEY = re.compile(rf"[ \t]*({_ONE}(?:[ \t]*\.[ \t]*{_ONE})*)[ \t]*=")
+_KEY = re.compile(rf"[ \t]*({KEY_PART}(?:[ \t]*\.[ \t]*{KEY_PART})*)[ \t]*=")
 _PART = re.compile(r"[\w-]+|\"([^\"]*)\"|'([^']*)'")
 _QUOTES: Final = ('"""', "'''", '"', "'")
 

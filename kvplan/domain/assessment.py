@@ -55,6 +55,8 @@ class RequestAlone(NamedTuple):
     outcome: str
     hbm_bytes: Interval
     """All that the GPU holds then."""
+    bound_by: str | None = None
+    """The memory that it fills; None where it fits."""
 
 
 class StrategyAssessment(NamedTuple):

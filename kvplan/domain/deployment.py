@@ -29,6 +29,19 @@ class Layout(NamedTuple):
         return self.gpus if self.ep > 1 else self.tp * self.pp
 
 
+class Drafting(NamedTuple):
+    """What drafts tokens, as ``--speculative-config`` says it."""
+
+    method: str
+    """``mtp``, ``ngram``, ``eagle3`` ..., else the draft model."""
+    config: str
+    """The JSON object, as vLLM takes it."""
+    tokens: int | None = None
+    """Tokens of one draft; None where it was not said."""
+    by_mtp: bool = False
+    """The model's own multi-token-prediction layers draft."""
+
+
 class EngineSettings(NamedTuple):
     """Engine flags that change memory. None means that the engine's own default holds."""
 
@@ -44,6 +57,12 @@ class EngineSettings(NamedTuple):
     enforce_eager: bool = False
     kv_offloading_bytes: float | None = None
     cpu_offload_bytes: float | None = None
+    drafting: Drafting | None = None
+
+    @property
+    def mtp_drafts(self) -> bool:
+        """The model's own multi-token-prediction heads draft tokens, and so are loaded."""
+        return self.drafting is not None and self.drafting.by_mtp
 
 
 class EngineChoice(NamedTuple):
@@ -86,21 +105,29 @@ class Deployment(NamedTuple):
 
     @property
     def weight_parts(self) -> WeightParts:
-        """Bytes of one replica's weights: as the files state them, else computed for the scheme that is asked for."""
+        """Bytes of one replica's weights: as the files state them, else computed for the scheme that is asked for.
+
+        Engines skip the multi-token-prediction heads of a checkpoint unless these draft tokens.
+        Source: the weight loaders of vLLM and SGLang, and llama.cpp's converter.
+        """
         model, scheme = self.model, self.weight_scheme
         if model.stored is not None and self.settings.weights in (None, model.dtype):
             stored = model.stored
-            unread = stored.mtp_bytes + stored.tower_bytes
-            table = stored.embedding_bytes
-            dense = stored.dense_bytes + unread + table
-            unread += stored.lookup_bytes + (table if model.weights.lm_head else 0.0)
-            return WeightParts(dense, stored.routed_expert_bytes, unread)
-        dense, experts = scheme.bytes_of(model.weights)
-        unread = (model.weights.towers + model.weights.lookup) * scheme.kept_bits / 8
-        unread += scheme.mtp_bytes(model.weights)
-        if model.weights.lm_head:
-            unread += model.weights.embedding * scheme.kept_bits / 8
-        return WeightParts(dense, experts, unread)
+            mtp, mtp_experts = stored.mtp_bytes, 0.0
+            table, looked_up = stored.embedding_bytes, stored.lookup_bytes
+            dense = stored.dense_bytes + mtp + stored.tower_bytes + table
+            experts, unread = stored.routed_expert_bytes, stored.tower_bytes
+        else:
+            dense, experts = scheme.bytes_of(model.weights)
+            mtp, mtp_experts = scheme.mtp_bytes(model.weights)
+            table, looked_up, unread = (
+                count * scheme.kept_bits / 8
+                for count in (model.weights.embedding, model.weights.lookup, model.weights.towers)
+            )
+        unread += looked_up + (table if model.weights.lm_head else 0.0)
+        if self.settings.mtp_drafts:
+            return WeightParts(dense, experts, unread + mtp)
+        return WeightParts(dense - mtp, experts - mtp_experts, unread)
 
     @property
     def gpu_weight_bytes(self) -> float:

@@ -33,3 +33,5 @@ class KvFormat(NamedTuple):
 
 
 NATIVE_16_BIT = KvFormat("bf16", 2.0)
+FP8_DS_MLA = KvFormat("fp8_ds_mla", 656 / 576, step_rate_fraction=0.92)
+"""512 FP8 elements with four 32-bit scales, and 64 rotary ones in 16 bits: 656 bytes for a latent of 576."""

@@ -31,16 +31,17 @@ class WeightScheme(NamedTuple):
     """Routed experts are stored in so many bits; None: as the other matrices."""
 
     def bytes_of(self, weights: WeightElements) -> tuple[float, float]:
-        """(bytes of everything but routed experts, bytes of the routed experts)."""
+        """(bytes of everything but routed experts, bytes of the routed experts), as the checkpoint stores them."""
+        mtp, mtp_experts = self.mtp_bytes(weights)
         kept = weights.embedding + weights.lm_head + weights.other + weights.towers
         dense = kept * self.kept_bits + weights.linear * self.dense_bits
-        return dense / 8 + self.mtp_bytes(weights), weights.routed_experts * self.routed_bits / 8
+        return dense / 8 + mtp, weights.routed_experts * self.routed_bits / 8 + mtp_experts
 
-    def mtp_bytes(self, weights: WeightElements) -> float:
-        """Bytes of the multi-token-prediction heads, their experts included."""
+    def mtp_bytes(self, weights: WeightElements) -> tuple[float, float]:
+        """The same of the multi-token-prediction heads alone."""
         matrices = weights.mtp - weights.mtp_kept - weights.mtp_experts
-        bits = weights.mtp_kept * self.kept_bits + matrices * self.dense_bits + weights.mtp_experts * self.routed_bits
-        return bits / 8
+        dense = weights.mtp_kept * self.kept_bits + matrices * self.dense_bits
+        return dense / 8, weights.mtp_experts * self.routed_bits / 8
 
     @property
     def dense_bits(self) -> float:
@@ -56,6 +57,8 @@ class WeightScheme(NamedTuple):
 _MODELS_SECTION_5 = "arithmetic of the layout: element bits + scale bits over the group"
 _K_QUANT = Interval(0.55, 0.72, 0.90)
 """llama.cpp decode of 8B: Q4_K_M reaches 0.59 to 0.73 of the rate on GeForce, 0.42 to 0.62 on Macs; F16 0.74 to 0.90"""
+_PLAIN_BLOCKS = Interval(0.62, 0.84, 1.0)
+"""Q4_0 of a 7B: 1.0 to 1.2 x the rate of K-quants of as many bytes on A100 and Macs."""
 _LLAMA_QUANTIZE = "llama.cpp quantize table, Llama-3.1-8B mixes replayed on Llama-3.1-70B and Qwen3 (4.82 to 4.91)"
 _LLAMA_TABLE = "llama.cpp quantize table, bits per weight of Llama-3.1-8B"
 _GGML_BLOCKS = "block size of ggml-common.h, head of Llama-3.1-8B in q6_k"
@@ -122,10 +125,10 @@ SCHEMES: dict[str, WeightScheme] = _Schemes(
         _mix("iq2_xxs", 2.3824, _LLAMA_TABLE, _TWO_BITS),
         _mix("iq1_m", 2.1460, _LLAMA_TABLE, _TWO_BITS),
         _mix("iq1_s", 2.0042, _LLAMA_TABLE, _TWO_BITS),
-        _mix("q5_1", 6.04, _GGML_BLOCKS, _K_QUANT),
-        _mix("q5_0", 5.57, _GGML_BLOCKS, _K_QUANT),
-        _mix("q4_1", 5.1, _GGML_BLOCKS, _K_QUANT),
-        _mix("q4_0", 4.63, _GGML_BLOCKS, _K_QUANT),
+        _mix("q5_1", 6.04, _GGML_BLOCKS, _PLAIN_BLOCKS),
+        _mix("q5_0", 5.57, _GGML_BLOCKS, _PLAIN_BLOCKS),
+        _mix("q4_1", 5.1, _GGML_BLOCKS, _PLAIN_BLOCKS),
+        _mix("q4_0", 4.63, _GGML_BLOCKS, _PLAIN_BLOCKS),
         _mix("tq2_0", 2.52, _GGML_BLOCKS + ", embedding in q4_k", _TWO_BITS),
         _mix("tq1_0", 2.19, _GGML_BLOCKS + ", embedding in q4_k", _TWO_BITS),
         _mix("q1_0", 1.125, "block size of ggml-common.h", _TWO_BITS),

@@ -35,6 +35,8 @@ class KvKernel(NamedTuple):
     """The first version of the engine that has it; empty: every modelled one."""
     plain_only: str = ""
     """Why it is not settled whether it serves sliding layers and recurrent ones; empty where that is settled."""
+    indexed_format: KvFormat | None = None
+    """How latents with a sparse-attention index are stored instead (DeepSeek-V3.2, GLM-5)."""
     unfused_chunk_tokens: int = 0
     """Above 0 where prefill attends to it without a fused kernel: the scores of so many tokens are held in 16 bits."""
 
@@ -136,7 +138,13 @@ def is_there(kernel: KvKernel, version: str) -> bool:
 
 
 def settled(kernel: KvKernel, model: Model) -> KvKernel:
-    """The kernel as it serves this model: not verified where nobody has settled that it serves such layers."""
+    """The kernel as it serves this model: not verified where nobody has settled that it serves such layers.
+
+    Sparse attention over latents has a packed format of its own.
+    """
+    indexed = any(layers.kind == "indexer" and layers.index_bytes for layers in model.kv)
+    if indexed and kernel.indexed_format is not None:
+        kernel = kernel._replace(format=kernel.indexed_format)
     if not kernel.plain_only or all(layers.state is None and not layers.window_tokens for layers in model.kv):
         return kernel
     return kernel._replace(verified=False, source=kernel.plain_only, format=kernel.format._replace(native_layers=0))

@@ -14,7 +14,7 @@ from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import KvFormat
 from kvplan.domain.model import Model
-from kvplan.engines.display import device_memory
+from kvplan.engines.free_memory import device_memory
 from kvplan.engines.interface import KvKernel, MemoryPolicy, StateBytes, Term, served_model
 from kvplan.engines.versions import release, within
 from kvplan.units import GIB, gib

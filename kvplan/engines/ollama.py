@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from kvplan.domain.deployment import Deployment
 from kvplan.domain.interval import Interval
-from kvplan.engines.display import FIT_MARGIN_BYTES, device_memory, less
+from kvplan.engines.free_memory import FIT_MARGIN_BYTES, device_memory, less
 from kvplan.engines.interface import KvKernel, MemoryPolicy, Term
 from kvplan.engines.llama_cpp import LlamaCpp, host_memory, server_policy
 from kvplan.engines.versions import within

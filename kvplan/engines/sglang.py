@@ -8,8 +8,8 @@ from __future__ import annotations
 from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
-from kvplan.domain.kv_format import KvFormat
-from kvplan.engines.display import display_reserve, less
+from kvplan.domain.kv_format import FP8_DS_MLA, KvFormat
+from kvplan.engines.free_memory import display_reserve, less
 from kvplan.engines.interface import KvKernel, MemoryPolicy, StateBytes, Term, given, served_model
 from kvplan.engines.versions import within
 from kvplan.units import GIB, gib, to_gib
@@ -64,7 +64,9 @@ class Sglang:
             unsure = gpu.kernel_class in {"cdna4", "turing"}
             source = f"SGLang FP8 KV on {gpu.kernel_class}: no confirmed run found" if unsure else _STORAGE
             fp8 = KvFormat("fp8_e4m3", 1.0)
-            kernels["fp8"] = KvKernel(fp8, "fp8_e4m3", source, not unsure, reads_latents=True)
+            kernels["fp8"] = KvKernel(
+                fp8, "fp8_e4m3", source, not unsure, reads_latents=True, indexed_format=FP8_DS_MLA
+            )
         if gpu.kernel_class in nvidia:
             kernels["int8"] = KvKernel(KvFormat("int8", 1.0, vector_bytes=4.0), "int8", _STORAGE)
         if gpu.kernel_class == "blackwell_dc":

@@ -9,7 +9,7 @@ from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import KvFormat
-from kvplan.engines.display import display_reserve, less
+from kvplan.engines.free_memory import display_reserve, less
 from kvplan.engines.interface import KvKernel, MemoryPolicy, Term, given, quoted, served_model
 from kvplan.engines.versions import release, within
 from kvplan.units import gib

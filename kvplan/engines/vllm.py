@@ -10,7 +10,7 @@ from kvplan.core.activations import ForwardShape, activation_bytes
 from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
-from kvplan.engines.display import display_reserve, gib_words, less
+from kvplan.engines.free_memory import display_reserve, gib_words, less
 from kvplan.engines.interface import KvKernel, MemoryPolicy, Term, given, served_model
 from kvplan.engines.versions import release, within
 from kvplan.engines.vllm_kv import kv_kernels

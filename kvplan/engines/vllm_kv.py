@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kvplan.domain.interval import Interval
-from kvplan.domain.kv_format import KvFormat
+from kvplan.domain.kv_format import FP8_DS_MLA, KvFormat
 from kvplan.engines.interface import KvKernel
 
 _FLASHINFER = {"turing", "ampere", "ada", "hopper", "blackwell_dc", "blackwell_rtx"}
@@ -32,7 +32,7 @@ def kv_kernels(kernel_class: str) -> dict[str, KvKernel]:
     """Strategy suffix -> how vLLM stores it on GPUs of this class."""
     kernels: dict[str, KvKernel] = {}
     if kernel_class in _FLASHINFER | {"cdna3", "cdna4", "xe2"}:
-        kernels["fp8"] = KvKernel(_FP8, "fp8", _PAGES, reads_latents=True)
+        kernels["fp8"] = KvKernel(_FP8, "fp8", _PAGES, reads_latents=True, indexed_format=FP8_DS_MLA)
     if kernel_class in _TRITON | {"volta", "cdna2"}:
         kernels["int8"] = KvKernel(_INT8, "int8_per_token_head", _PAGES, since="0.20")
     if kernel_class == "volta":

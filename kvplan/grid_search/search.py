@@ -156,10 +156,11 @@ def _verdict(judged: list[_Judged], context: int, users: int, index: int) -> Poi
         return Point(best.outcome, best.id, None, best.itl_s.best if best.itl_s else None)
     every = {item.template.id: _assessed(item, users, index) for item in judged}
     near = closest(every.values())
+    unknown = next((item for item in every.values() if item.outcome == "unknown"), None)
+    if unknown is not None and (near is None or near.bound_by is not None):
+        return Point("unknown", None, unknown.bound_by, None)
     if near is None:
-        best = best_first(every.values())[0]
-        unknown = any(item.outcome == "unknown" for item in every.values())
-        return Point("unknown" if unknown else "na", None, best.bound_by, None)
+        return Point("na", None, best_first(every.values())[0].bound_by, None)
     if near.bound_by is not None:
         return Point(near.outcome, None, near.bound_by, None)
     found = next(item for item in judged if item.template.id == near.id)

@@ -6,15 +6,16 @@ from kvplan.deployments.layout import natural_layout
 from kvplan.domain.deployment import Deployment, EngineChoice, Layout
 from kvplan.domain.host import Host
 from kvplan.domain.model import Model
-from kvplan.domain.weight_scheme import SCHEMES
 from kvplan.engines import choose_engine, find_engine, natural_engine
+
+_WORTH_IT = 0.9
 
 
 def lighter_schemes(deployment: Deployment) -> list[str]:
-    """Weight types with fewer bits than now that this engine reads, the most precise first."""
-    now = deployment.weight_scheme
+    """Weight types that this engine reads and that save at least a tenth of the bytes, the most precise first."""
     names = find_engine(deployment.engine.name).lighter_weights
-    return [name for name in names if SCHEMES[name].linear_bits < now.linear_bits]
+    most = _WORTH_IT * deployment.stored_weight_bytes
+    return [name for name in names if with_weights(deployment, name).stored_weight_bytes < most]
 
 
 def engine_layout(model: Model, gpus: int, engine: EngineChoice) -> Layout:
@@ -24,6 +25,8 @@ def engine_layout(model: Model, gpus: int, engine: EngineChoice) -> Layout:
 def engine_there(deployment: Deployment, host: Host) -> EngineChoice | None:
     """The engine on another host: itself, or that host's own where it was this one's; None where it does not run."""
     now, engine = deployment.host, deployment.engine
+    if natural_engine(host) == "generic":  # an accelerator whose own engine is not modelled: no advice to buy it
+        return None
     same_vendor = now.gpu is not None and host.gpu is not None and now.gpu.vendor == host.gpu.vendor
     if not same_vendor and engine.name == natural_engine(now):
         return choose_engine(None, host)

@@ -1,6 +1,7 @@
 """``kvplan explain --list`` on a screen: names by kind, and what each is.
 
-Combinations say what they are, and models and hosts have lists of their own: they are left to the JSON.
+Combinations say what they are, methods stand with their strategies, and models and hosts have lists of their own:
+they are left to the JSON.
 """
 
 from __future__ import annotations

@@ -26,7 +26,14 @@ def matrix_sentence(answer: FitMatrix) -> str:
     for fit in sorted(answer.fits, key=lambda fit: OUTCOMES.index(fit.assessment.verdict.outcome)):
         groups.setdefault(fit.assessment.verdict.outcome, []).append(host_name(fit.assessment))
     parts = [f"{humans.OUTCOME_WORDS[outcome]} on {', '.join(names)}" for outcome, names in groups.items()]
+    parts += [f"{humans.OUTCOME_WORDS['unknown']} {humans.clean(one.host)}" for one in answer.refused]
     return f"{'; '.join(parts)}."
+
+
+def refusals(answer: FitMatrix) -> list[tuple[str, str]]:
+    """(host, why it can't be judged)."""
+    reasons = (f"{one.message}; {one.help}" if one.help else one.message for one in answer.refused)
+    return [(humans.clean(one.host), f"{why}.") for one, why in zip(answer.refused, reasons, strict=True)]
 
 
 def host_sentence(fit: FitResult) -> str:

@@ -10,7 +10,7 @@ from kvplan.render import humans
 from kvplan.render.fit_actions import NOTHING_FITS, Note, run_it, what_fits
 from kvplan.render.fit_columns import choices, worth_showing
 from kvplan.render.fit_header import engine_in_short, header, host_words, load_words, model_words
-from kvplan.render.fit_hosts import cell, host_sentence, matrix_sentence, row_names
+from kvplan.render.fit_hosts import cell, host_sentence, matrix_sentence, refusals, row_names
 from kvplan.render.fit_rows import screenful
 from kvplan.render.fit_words import notes_before, warnings
 from kvplan.results.fit import FitMatrix, FitResult
@@ -82,6 +82,7 @@ def _matrix(answer: FitMatrix) -> list[str]:
     titles = ["strategy", *(escaped(one.deployment.host.name) for one in assessments)]
     rows = [[name, *(_matrix_cell(one, name) for one in assessments)] for name in names]
     hosts = [Note(f"{fit.assessment.deployment.host.name}:", host_sentence(fit)) for fit in answer.fits]
+    hosts += [Note(f"{host}:", f"CANNOT JUDGE: {why}") for host, why in refusals(answer)]
     return [
         _emphasized(matrix_sentence(answer), True),
         table(["", ""], asked, [False, False]),

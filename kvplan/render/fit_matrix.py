@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from kvplan.domain.assessment import Assessment
 from kvplan.render import humans
 from kvplan.render.fit_header import engine_in_short, host_words, load_words, model_words
-from kvplan.render.fit_hosts import cells, host_name, host_sentence, matrix_sentence, row_names
+from kvplan.render.fit_hosts import cells, host_name, host_sentence, matrix_sentence, refusals, row_names
 from kvplan.render.screen import Column, Page, natural_columns
 from kvplan.results.fit import FitMatrix
 
@@ -31,6 +31,8 @@ def render_matrix(answer: FitMatrix) -> str:
     page.gap()
     for fit in answer.fits:
         page.labelled(f"{host_name(fit.assessment)}:", host_sentence(fit))
+    for host, why in refusals(answer):
+        page.labelled(f"{host}:", f"CANNOT JUDGE: {why}")
     for text in dict.fromkeys(text for one in assessments for text in one.warnings):
         page.labelled("Warning:", f"{text}.")
     page.gap()

@@ -1,6 +1,6 @@
 """Which of many strategies are worth a line on one screen, and what is only worth a word.
 
-Up to 36 strategies are judged. A person reads: HBM, the winner, the plain strategies, and the combinations that
+Dozens of strategies are judged. A person reads: HBM, the winner, the plain strategies, and the combinations that
 change the answer. What is left out is said: no kernel, not applicable, unknown, the same as another here, or more.
 """
 

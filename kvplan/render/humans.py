@@ -11,7 +11,7 @@ from typing import Final
 
 from kvplan.domain.assessment import AccuracyLoss, Budget
 from kvplan.domain.interval import Interval
-from kvplan.units import to_gb_per_s, to_gib, to_kib, to_ms
+from kvplan.units import GIB, MIB, to_billions, to_gb_per_s, to_gib, to_kib, to_ms
 
 UNKNOWN: Final = "?"
 NOTHING: Final = "-"
@@ -68,6 +68,18 @@ def times(factor: float) -> str:
 def gib(value_bytes: float) -> str:
     """``15.0``, one decimal, so that sums can be followed."""
     return f"{to_gib(value_bytes):,.1f}"
+
+
+def gib_or_mib(value_bytes: float) -> str:
+    """``0.406 GiB``, ``4.5 MiB``."""
+    if value_bytes < GIB / 10:
+        return f"{number(value_bytes / MIB)} MiB"
+    return f"{number(to_gib(value_bytes))} GiB"
+
+
+def billions(elements: float) -> str:
+    """``8.03B``, ``671B``."""
+    return f"{number(to_billions(elements))}B"
 
 
 def gib_words(value_bytes: float) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from kvplan.catalog.row_target import Added
 from kvplan.render import humans
-from kvplan.render.listing_rows import billions, window_words
 from kvplan.render.screen import Page
 from kvplan.results.imports import HostImport, ModelImport
 
@@ -37,18 +36,25 @@ def _model(answer: ModelImport) -> list[tuple[str, str]]:
     model = answer.answer.model
     token = humans.bytes_per_token(answer.kv.kv_bytes_per_token)
     fixed = answer.kv.kv_bytes_fixed_per_sequence
-    more = f", and {window_words(fixed)} a sequence" if fixed else ""
-    true = "of its tensors" if model.stored is not None else "computed from the config"
+    more = f", and {humans.gib_or_mib(fixed)} a sequence" if fixed else ""
     forms = {"config": "the keys of its config.json", "layout": "its layout, so the file itself is not needed any more"}
     return [
-        ("Model", f"{model.name}, {billions(model.weights.total)} parameters ({model.model_type})"),
+        ("Model", f"{model.name}, {humans.billions(model.weights.total)} parameters ({model.model_type})"),
         ("Also", ", ".join(answer.added.aliases)),
         ("KV cache", f"{token} a token in 16 bits{more}"),
-        ("Weights", f"{humans.gib(answer.weight_bytes)} GiB in {model.dtype}, {true}"),
+        ("Weights", _weights(answer)),
         ("Kept", forms[answer.answer.form]),
         ("Source", model.source),
         *(("Warning", f"{text}.") for text in model.warnings),
     ]
+
+
+def _weights(answer: ModelImport) -> str:
+    model = answer.answer.model
+    if answer.weight_bytes is None:
+        return "not known: commands need --weights to judge this model"
+    known = "of its tensors" if model.stored is not None else "computed from the config"
+    return f"{humans.gib(answer.weight_bytes)} GiB in {model.dtype}, {known}"
 
 
 def _host(answer: HostImport) -> list[tuple[str, str]]:

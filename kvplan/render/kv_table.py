@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from kvplan.domain.model import KvLayers
 from kvplan.render import humans
-from kvplan.render.listing_rows import window_words
 from kvplan.render.screen import Column, Page
 from kvplan.results.kv import KvLayerBytes, KvResult
 
@@ -42,7 +41,7 @@ def sentence(answer: KvResult) -> str:
     each = f" on each of {gpus(answer)} GPUs" if gpus(answer) > 1 else ""
     token = humans.bytes_per_token(answer.kv_bytes_per_token)
     fixed = answer.kv_bytes_fixed_per_sequence
-    windows = f", beside {window_words(fixed)} of {fixed_words(deployment.model.kv)} a sequence" if fixed else ""
+    windows = f", beside {humans.gib_or_mib(fixed)} of {fixed_words(deployment.model.kv)} a sequence" if fixed else ""
     context = humans.count(deployment.workload.context_tokens)
     return (
         f"{humans.clean(deployment.model.name)} takes {token} of KV a token{windows}: "

@@ -14,7 +14,7 @@ from kvplan.render import humans
 from kvplan.render.screen import Column
 from kvplan.results.kv import kv_of
 from kvplan.results.listings import FamilyList, HostList, ModelList, unknown_figures, vendor_of
-from kvplan.units import GIB, MIB, to_billions, to_gb_per_s, to_gib
+from kvplan.units import to_gb_per_s
 
 Listed = ModelList | HostList | FamilyList
 
@@ -56,18 +56,6 @@ def rows_of(answer: Listed) -> Listing:
     return _families(answer)
 
 
-def billions(elements: float) -> str:
-    """``8.03B``, ``671B``."""
-    return f"{humans.number(to_billions(elements))}B"
-
-
-def window_words(window_bytes: float) -> str:
-    """``0.406 GiB``, ``4.5 MiB``."""
-    if window_bytes < GIB / 10:
-        return f"{humans.number(window_bytes / MIB)} MiB"
-    return f"{humans.number(to_gib(window_bytes))} GiB"
-
-
 def context_words(tokens: int | None) -> str:
     """``131,072``; ``?`` where the model's limit is not known."""
     return humans.UNKNOWN if tokens is None else humans.count(tokens)
@@ -86,9 +74,8 @@ def _models(answer: ModelList) -> Listing:
     more = f" +: and a tower whose size its config does not give ({towers} models)." if towers else ""
     limits = sum(row.max_context_tokens is None for row in answer.rows)
     unknown = f" ?: not known: the context limit of {limits}." if limits else ""
-    footer = (
-        f"{len(answer.rows)} models. KV/token: 16 bits, all GPUs together.{more}{unknown} More: kvplan model show NAME."
-    )
+    number = _counted(len(answer.rows), "model")
+    footer = f"{number}. KV/token: 16 bits, all GPUs together.{more}{unknown} More: kvplan model show NAME."
     makers = Counter(_maker(row) for row in answer.rows)
     order = {maker: place for place, maker in enumerate(makers) if makers[maker] >= _OWN_GROUP}
     rows = sorted(answer.rows, key=lambda row: order.get(_maker(row), len(makers)))
@@ -112,13 +99,13 @@ def _model(row: ModelRow) -> tuple[str, ...]:
     return (
         row.name,
         row.family,
-        billions(row.parameters) + ("+" if model.tower_elements_unknown else ""),
-        billions(model.active_elements) if model.experts else humans.NOTHING,
+        humans.billions(row.parameters) + ("+" if model.tower_elements_unknown else ""),
+        humans.billions(model.active_elements) if model.experts else humans.NOTHING,
         _attention(row.attention),
         humans.count(model.layers),
         humans.bytes_per_token(kv_of(model).kv_bytes_per_token),
         context_words(row.max_context_tokens),
-        model.dtype,
+        humans.UNKNOWN if model.weights_unsettled else model.dtype,
         model.hub_id or humans.NOTHING,
     )
 
@@ -157,14 +144,17 @@ def _part(host: Host) -> str:
     return _CLOUDS.get(host.title.partition(" ")[0], "others") if host.category == "cloud" else ""
 
 
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
 def _footer(answer: HostList) -> str:
     missing = Counter(name for row in answer.rows for name in unknown_figures(row.host))
     counts = [f"{words} of {missing[name]}" for name, words in _MISSED.items() if missing[name]]
     unknown = f" ?: not known, {', '.join(counts)}." if counts else ""
-    return (
-        f"{len(answer.rows)} hosts. HBM: one GPU; of unified memory the whole pool. GB/s: of host memory, reached."
-        f"{unknown} More: kvplan host show NAME."
-    )
+    number = _counted(len(answer.rows), "host")
+    columns = "HBM: one GPU; of unified memory the whole pool. GB/s: of host memory, reached."
+    return f"{number}. {columns}{unknown} More: kvplan host show NAME."
 
 
 def _host(row: HostListing) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from kvplan.catalog.models import attention_kinds
 from kvplan.domain.model import KvLayers, Model
 from kvplan.render import humans
 from kvplan.render.kv_table import fixed_words
-from kvplan.render.listing_rows import billions, context_words, window_words
+from kvplan.render.listing_rows import context_words
 from kvplan.render.screen import Column, Page
 from kvplan.results.host_sheet import Figure, HostSheet
 from kvplan.results.kv import KvLayerBytes
@@ -46,7 +46,7 @@ def render_model(answer: ModelSheet) -> str:
     """Name, what it is made of, its KV cache by kind of layer, its weights, its source."""
     page, model = Page(), answer.model
     fixed = answer.kv.kv_bytes_fixed_per_sequence
-    windows = f", and {window_words(fixed)} of {fixed_words(model.kv)} a sequence" if fixed else ""
+    windows = f", and {humans.gib_or_mib(fixed)} of {fixed_words(model.kv)} a sequence" if fixed else ""
     token = humans.bytes_per_token(answer.kv.kv_bytes_per_token)
     parameters = f"{parameter_words(model)} parameters"
     page.verdict(f"{model.name}: {parameters}, {token} of KV a token in 16 bits{windows}.")
@@ -102,7 +102,7 @@ def _model_facts(answer: ModelSheet) -> list[tuple[str, str]]:
     tower = " and a tower that the config does not describe" if model.tower_elements_unknown else ""
     if experts is not None:
         chosen = f"{experts.experts_per_token} of {experts.experts} experts in {experts.moe_layers} layers"
-        active = f", {billions(model.active_elements)} active ({chosen})"
+        active = f", {humans.billions(model.active_elements)} active ({chosen})"
     heads = f"{model.attention_heads} heads, {model.layers} layers, hidden width {humans.count(model.hidden_size)}"
     own = f"the checkpoint's own is {humans.UNKNOWN if model.weights_unsettled else model.dtype}"
     weights = ", ".join(f"{name} {humans.gib(value)} GiB" for name, value in answer.weight_bytes.items())
@@ -137,11 +137,11 @@ def _width(item: KvLayers) -> str:
 
 def parameter_words(model: Model) -> str:
     """``70.6B``, or ``27.4B and a tower of 0 to 2.7B``."""
-    known = billions(model.weights.total)
+    known = humans.billions(model.weights.total)
     if not model.tower_elements_unknown:
         return known
     span = model.parameters
-    return f"{known}, with a tower {billions(int(span.best))} (at most {billions(int(span.high))}),"
+    return f"{known}, with a tower {humans.billions(int(span.best))} (at most {humans.billions(int(span.high))}),"
 
 
 def _host_facts(answer: HostSheet) -> list[tuple[str, str]]:

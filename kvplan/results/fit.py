@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kvplan import __version__
@@ -13,6 +14,7 @@ from kvplan.deployments.words import Words
 from kvplan.domain.assessment import Assessment, Budget, GpuMemory, StrategyAssessment
 from kvplan.domain.remedy import Remedy
 from kvplan.domain.workload import Workload
+from kvplan.errors import CannotJudge
 from kvplan.remedies import find_remedies
 from kvplan.results.json_shapes import Json, host_json, interval, layout_json, model_json, whole, whole_interval
 
@@ -56,10 +58,23 @@ class FitResult(NamedTuple):
         }
 
 
+class RefusedHost(NamedTuple):
+    """A host of a matrix that could not be judged at all."""
+
+    host: str
+    message: str
+    help: str | None
+
+    def to_json(self) -> Json:
+        """Host, and why."""
+        return dict(self._asdict())
+
+
 class FitMatrix(NamedTuple):
     """One ``fit`` for each of several hosts."""
 
     fits: tuple[FitResult, ...]
+    refused: tuple[RefusedHost, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -68,7 +83,8 @@ class FitMatrix(NamedTuple):
 
     def to_json(self) -> Json:
         """The envelope ``kvplan.fit-matrix/1``."""
-        return {"schema": MATRIX_SCHEMA, "fits": [fit.to_json() for fit in self.fits]}
+        refused = [one.to_json() for one in self.refused]
+        return {"schema": MATRIX_SCHEMA, "fits": [fit.to_json() for fit in self.fits], "refused": refused}
 
 
 def fit(words: Words) -> FitResult:
@@ -80,6 +96,23 @@ def fit(words: Words) -> FitResult:
     files = (*catalog_files("hardware.toml", words.catalog), *catalog_files("models.toml", words.catalog))
     unique = {file.path: file for file in files}
     return FitResult(assessment, tuple(remedies), digest(tuple(unique.values())), tuple(unique))
+
+
+def fit_hosts(each: Sequence[Words]) -> FitMatrix:
+    """Judge a deployment on several hosts. One that can't be judged is said beside the others.
+
+    Raises CannotJudge where none can, and every other KvplanError at once.
+    """
+    fits, refused, errors = [], [], []
+    for words in each:
+        try:
+            fits.append(fit(words))
+        except CannotJudge as error:
+            errors.append(error)
+            refused.append(RefusedHost(words.host, error.message, error.help))
+    if not fits:
+        raise errors[0]
+    return FitMatrix(tuple(fits), tuple(refused))
 
 
 def workload_json(workload: Workload) -> Json:

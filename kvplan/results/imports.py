@@ -12,7 +12,7 @@ from kvplan.catalog.imports import import_model as add_model
 from kvplan.catalog.row_target import Added
 from kvplan.domain.weight_scheme import SCHEMES
 from kvplan.results.host_sheet import sheet_of
-from kvplan.results.json_shapes import Json, host_json, model_json, whole
+from kvplan.results.json_shapes import Json, dtype_of, host_json, model_json, whole
 from kvplan.results.kv import KvResult, kv_of
 
 MODEL_SCHEMA = "kvplan.model-import/1"
@@ -35,12 +35,12 @@ class ModelImport:
         return self.answer.added
 
     @property
-    def weight_bytes(self) -> float:
-        """As the checkpoint stores them: of its tensors where they were read, else computed."""
+    def weight_bytes(self) -> float | None:
+        """As the checkpoint stores them: of its tensors where they were read, else computed; None where unsettled."""
         model = self.answer.model
         if model.stored is not None:
             return model.stored.total_bytes
-        return float(sum(SCHEMES[model.dtype].bytes_of(model.weights)))
+        return None if model.weights_unsettled else float(sum(SCHEMES[model.dtype].bytes_of(model.weights)))
 
     @property
     def next_commands(self) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ class ModelImport:
             "hub_id": model.hub_id,
             "form": self.answer.form,
             "model": model_json(model),
-            "dtype": model.dtype,
+            "dtype": dtype_of(model),
             "kv_bytes_per_token": whole(self.kv.kv_bytes_per_token),
             "weight_bytes": whole(self.weight_bytes),
             "weight_bytes_are_true": model.stored is not None,

@@ -27,6 +27,11 @@ def whole(value: float | None) -> int | None:
     return None if value is None else round(value)
 
 
+def dtype_of(model: Model) -> str:
+    """How the checkpoint stores its weights; ``unknown`` where its config does not settle that."""
+    return "unknown" if model.weights_unsettled else model.dtype
+
+
 def model_json(model: Model) -> Json:
     """The model's line in an envelope."""
     return {

@@ -15,7 +15,6 @@ LAYER_KINDS = (
     "kda", "lightning", "conv",
 )  # fmt: skip
 """Kinds of layers by what they keep of a sequence, rows may have others too; ``mamba`` is either of the two."""
-CATEGORIES = ("server", "workstation", "desktop", "edge", "mac", "cloud", "cpu")
 _BILLIONS = {"m": 0.001, "b": 1.0, "t": 1000.0}
 
 

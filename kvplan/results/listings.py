@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from kvplan import __version__
 from kvplan.catalog.hardware import HostListing, list_hosts
+from kvplan.catalog.hardware_domain import CATEGORIES
 from kvplan.catalog.models import ModelRow, list_models
 from kvplan.domain.host import Host
 from kvplan.results.host_sheet import sheet_of
-from kvplan.results.json_shapes import Json, whole
+from kvplan.results.json_shapes import Json, dtype_of, whole
 from kvplan.results.kv import kv_of
 from kvplan.results.listing_filters import (
-    CATEGORIES,
     attending,
     billions,
     known_word,
@@ -155,7 +155,7 @@ def _model(row: ModelRow) -> Json:
         "layers": row.model.layers,
         "kv_bytes_per_token": whole(kv_of(row.model).kv_bytes_per_token),
         "max_context_tokens": row.max_context_tokens,
-        "dtype": row.model.dtype,
+        "dtype": dtype_of(row.model),
         "source": row.source,
     }
 

@@ -9,7 +9,7 @@ from kvplan import __version__
 from kvplan.catalog.models import attention_kinds, load_model, model_table
 from kvplan.domain.model import Model
 from kvplan.domain.weight_scheme import SCHEMES
-from kvplan.results.json_shapes import Json, model_json, whole
+from kvplan.results.json_shapes import Json, dtype_of, model_json, whole
 from kvplan.results.kv import KvResult, kv_of, layer_json
 
 SCHEMA = "kvplan.model/1"
@@ -67,7 +67,7 @@ class ModelSheet:
                 "intermediate_size": experts.intermediate_size,
             },
             "max_context_tokens": model.max_context_tokens,
-            "dtype": "unknown" if model.weights_unsettled else model.dtype,
+            "dtype": dtype_of(model),
             "kv_layers": self._kv_layers(),
             "kv_bytes_per_token": whole(self.kv.kv_bytes_per_token),
             "kv_bytes_fixed_per_sequence": whole(self.kv.kv_bytes_fixed_per_sequence),

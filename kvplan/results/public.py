@@ -37,7 +37,7 @@ def fit(*, model: Name, host: Name | Sequence[Name], **words: Any) -> fits.FitRe
         return fits.fit(words_from(model=model, host=host, **words))
     if not host:
         raise InputError("no host was named", help="host='rtx4090', or a list of hosts")
-    return fits.FitMatrix(tuple(fits.fit(words_from(model=model, host=one, **words)) for one in host))
+    return fits.fit_hosts([words_from(model=model, host=one, **words) for one in host])
 
 
 def kv(*, model: Name, pool_gib: float | None = None, pool_bytes: int | None = None, **words: Any) -> KvResult:

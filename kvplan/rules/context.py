@@ -14,6 +14,9 @@ from kvplan.domain.host import Host
 from kvplan.domain.model import Model
 from kvplan.rules.gpu_share import GpuShare
 
+LENGTHENING = ("hf_overrides", "rope_scaling", "allow_long_max_model_len")
+"""Settings under which a model takes more tokens than its config states."""
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:

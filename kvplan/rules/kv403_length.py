@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvplan.rules.context import Context
+from kvplan.rules.context import LENGTHENING, Context
 from kvplan.rules.interface import Finding, finding
 from kvplan.rules.wording import spelled
 
 ID = "KV403"
 TITLE = "the context is beyond the model's limit"
 LEVEL = "fail"
-_LONGER = ("hf_overrides", "rope_scaling", "allow_long_max_model_len")
 
 
 def check(context: Context) -> Iterator[Finding]:
@@ -19,7 +18,7 @@ def check(context: Context) -> Iterator[Finding]:
         return
     limit = context.model.max_context_tokens
     length, asked = _whole(context, "max_model_len"), _whole(context, "context")
-    if limit is not None and not context.has(*_LONGER):
+    if limit is not None and not context.has(*LENGTHENING):
         for name, value in (("max_model_len", length), ("context", asked)):
             if value is not None and value > limit:
                 message = f"{name} is {value:,} tokens, and {context.model.name} takes {limit:,} at most"

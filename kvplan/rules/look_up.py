@@ -15,7 +15,7 @@ from kvplan.domain.model import Model
 from kvplan.engines import find_engine, natural_engine
 from kvplan.engines.versions import release
 from kvplan.errors import CannotJudge, InputError, KvplanError
-from kvplan.rules.context import Context, Judged, Problem
+from kvplan.rules.context import LENGTHENING, Context, Judged, Problem
 from kvplan.rules.judging import judged_deployment
 from kvplan.rules.kv_types import missing_kernel
 from kvplan.rules.named import beside, settings_named_in
@@ -23,7 +23,6 @@ from kvplan.rules.surroundings import contained, is_other_gpu, several
 
 _FORMS_WITH_PATHS = ("kvplan", "vllm-config")
 _SIXTEEN_BIT = {"bf16", "fp16", "fp32"}
-_LONGER = ("hf_overrides", "rope_scaling", "allow_long_max_model_len")
 
 
 def look_up(
@@ -166,7 +165,7 @@ class _LookUp:
         values = self.translated.values
         weights = self._weights(words, model)
         length, by = self._length(words, model)
-        if any(name in values for name in _LONGER) and length is not None:
+        if any(name in values for name in LENGTHENING) and length is not None:
             model = model._replace(max_context_tokens=max(length, model.max_context_tokens or 0))
         limit = model.max_context_tokens
         capped = min(length, limit) if length is not None and limit is not None else length

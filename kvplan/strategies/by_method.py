@@ -40,11 +40,14 @@ class ByMethod(PlainStrategy):
         return None if self.method(situation).reads_latents else no_way_with_latents(situation)
 
     def loss(self, situation: Situation) -> Accuracy:
-        """Unknown beyond the longest context that was scored: what is chosen is ever less of a longer one."""
-        method = self.method(situation)
-        if method.tested_tokens is None or situation.deployment.workload.context_tokens <= method.tested_tokens:
+        """Unknown outside the contexts that were scored: what is chosen is ever less of a longer one."""
+        method, context = self.method(situation), situation.deployment.workload.context_tokens
+        if context < method.tested_from_tokens:
+            tested = f"published from {method.tested_from_tokens // 1024}k tokens only"
+        elif method.tested_tokens is not None and context > method.tested_tokens:
+            tested = f"published up to {method.tested_tokens // 1024}k tokens only"
+        else:
             return method.accuracy
-        tested = f"published up to {method.tested_tokens // 1024}k tokens only"
         return Accuracy(None, None, tested, method.accuracy.source)
 
     def charges(self, situation: Situation) -> Ends:

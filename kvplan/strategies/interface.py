@@ -73,6 +73,8 @@ class Method(NamedTuple):
     accuracy: Accuracy
     evidence: tuple[str, ...]
     source: str
+    tested_from_tokens: int = 0
+    """The shortest context with published scores: what is chosen is ever more of a shorter one, but fewer tokens."""
     tested_tokens: int | None = None
     """The longest context with published scores, where a longer one would lose more."""
     stock_engines: tuple[str, ...] = ()
@@ -131,6 +133,8 @@ class Strategy(Protocol):
 
 
 EXACT: Final = Accuracy(0.0, 0.0, "exact", "the cache holds the same numbers")
+
+NO_SCORE: Final = Accuracy(None, None, "no task score found", "none")
 
 RESIDENT: Final = Charges(
     resident_fraction=1.0,
@@ -208,6 +212,23 @@ def no_way_with_latents(situation: Situation) -> Excuse | None:
         return None
     text = "no published method of this family attends to the one latent that MLA caches for all heads"
     return Excuse("unknown", "kernel", text)
+
+
+_CHEAPER_HIGH: Final = {"link_rate_fraction", "cpu_rate_fraction"}
+"""Charges of which more is better."""
+
+
+def ends(**costs: Interval | float) -> Ends:
+    """Three rows, optimistic first: each constant at the end of its interval that costs less, in the middle, more."""
+    rows = []
+    for end in (0, 1, 2):
+        row = {}
+        for name, cost in costs.items():
+            span = cost if isinstance(cost, Interval) else Interval.exact(cost)
+            row[name] = span[2 - end] if name in _CHEAPER_HIGH else span[end]
+        rows.append(RESIDENT._replace(**row))
+    low, best, high = rows
+    return low, best, high
 
 
 def same(charges: Charges) -> Ends:

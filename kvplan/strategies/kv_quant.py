@@ -13,6 +13,7 @@ from kvplan.domain.model import Model
 from kvplan.engines import find_engine
 from kvplan.engines.interface import KvKernel
 from kvplan.strategies.interface import (
+    NO_SCORE,
     RESIDENT,
     Accuracy,
     Ends,
@@ -98,7 +99,6 @@ def scores_fraction(kernel: KvKernel, model: Model) -> float:
     return scores / kept if kept else 0.0
 
 
-_NO_SCORE = Accuracy(None, None, "no task score found", "none")
 _TURBOQUANT = "vLLM blog 2026-05-11: reasoning of Qwen3-30B-A3B (79.3) and MiniMax-M2.7, MRCR at 256k (45.8)"
 
 
@@ -133,7 +133,7 @@ STRATEGIES = (
         "KV in 8-bit integers",
         3,
         "int8",
-        _NO_SCORE,
+        NO_SCORE,
         evidence=("8 bits an element and, in vLLM and SGLang, a 32-bit scale for every head's vector: 8.25 bits",),
     ),
     KvQuant(
@@ -164,7 +164,7 @@ STRATEGIES = (
         "KV in llama.cpp q8_0",
         2,
         "q8_0",
-        _NO_SCORE,
+        NO_SCORE,
         evidence=("8.5 bits an element (block of 32 with one scale)",),
         caution="quantized V needs flash attention",
     ),
@@ -173,7 +173,7 @@ STRATEGIES = (
         "KV in llama.cpp q4_0",
         7,
         "q4_0",
-        _NO_SCORE,
+        NO_SCORE,
         evidence=("4.5 bits an element (block of 32 with one scale)",),
         caution="quantized V needs flash attention",
     ),

@@ -9,10 +9,10 @@ import math
 
 from kvplan.core.accounts import Placement
 from kvplan.domain.interval import Interval
-from kvplan.strategies.interface import RESIDENT, Ends, Input, PlainStrategy, Situation
+from kvplan.strategies.interface import Ends, Input, PlainStrategy, Situation, ends
 from kvplan.units import GIB
 
-LINK_RATE = Interval(0.45, 0.80, 0.95)
+_LINK_RATE = Interval(0.45, 0.80, 0.95)
 
 
 class OffloadReuse(PlainStrategy):
@@ -29,7 +29,7 @@ class OffloadReuse(PlainStrategy):
         "link  = requests/s x (hit tokens reloaded + new tokens written)",
     )
     inputs = (
-        Input("link rate at the engine's block size", LINK_RATE, "of large copies",
+        Input("link rate at the engine's block size", _LINK_RATE, "of large copies",
               "vLLM transfer curves: 44 of 55 GB/s at 1 MiB, 32 at 256 KiB; LMCache 50 of 55"),
         Input("fixed reload time", Interval(0.010, 0.012, 0.015), "s", "vLLM reload TTFT, 10 points, 6.2 % mean error"),
     )  # fmt: skip
@@ -39,8 +39,7 @@ class OffloadReuse(PlainStrategy):
     )
 
     def charges(self, situation: Situation) -> Ends:
-        low, best, high = (RESIDENT._replace(reuse=1.0, link_rate_fraction=rate) for rate in reversed(LINK_RATE))
-        return low, best, high
+        return ends(reuse=1.0, link_rate_fraction=_LINK_RATE)
 
     def flags(self, situation: Situation, placed: Placement) -> tuple[str, ...] | None:
         deployment = situation.deployment

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kvplan.domain.interval import Interval
-from kvplan.strategies.interface import RESIDENT, Ends, Input, PlainStrategy, Situation
+from kvplan.strategies.interface import Ends, Input, PlainStrategy, Situation, ends
 
 _SERIAL = Interval(0.0, 0.3, 1.0)
 _LINK_RATE = Interval(0.80, 0.92, 1.0)
@@ -32,11 +32,7 @@ class OffloadStream(PlainStrategy):
     stock = False
 
     def charges(self, situation: Situation) -> Ends:
-        low, best, high = (
-            RESIDENT._replace(spills_kv=1.0, serial_fraction=serial, link_rate_fraction=rate)
-            for serial, rate in zip(_SERIAL, reversed(_LINK_RATE), strict=True)
-        )
-        return low, best, high
+        return ends(spills_kv=1.0, serial_fraction=_SERIAL, link_rate_fraction=_LINK_RATE)
 
     def notes(self, situation: Situation) -> tuple[str, ...]:
         return ("no stock serving engine streams active KV: FlexGen and DeepSpeed do",)

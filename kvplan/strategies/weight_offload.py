@@ -7,7 +7,7 @@ import math
 from kvplan.core.accounts import Placement
 from kvplan.domain.interval import Interval
 from kvplan.engines.interface import LLAMA_SERVERS
-from kvplan.strategies.interface import RESIDENT, Ends, Input, PlainStrategy, Situation
+from kvplan.strategies.interface import Ends, Input, PlainStrategy, Situation, ends
 from kvplan.units import GB, GIB
 
 _SERIAL = Interval(0.3, 1.0, 1.0)
@@ -34,13 +34,9 @@ class WeightOffload(PlainStrategy):
 
     def charges(self, situation: Situation) -> Ends:
         on_cpu = 1.0 if situation.deployment.engine.name in LLAMA_SERVERS else 0.0
-        low, best, high = (
-            RESIDENT._replace(
-                spills_weights=1.0, spilled_weights_on_cpu=on_cpu, serial_fraction=serial, link_rate_fraction=rate
-            )
-            for serial, rate in zip(_SERIAL, reversed(_LINK_RATE), strict=True)
+        return ends(
+            spills_weights=1.0, spilled_weights_on_cpu=on_cpu, serial_fraction=_SERIAL, link_rate_fraction=_LINK_RATE
         )
-        return low, best, high
 
     def notes(self, situation: Situation) -> tuple[str, ...]:
         if situation.deployment.engine.name == "ollama":

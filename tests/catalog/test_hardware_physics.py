@@ -29,7 +29,7 @@ REQUIRED = {
     "rtx4090", "h100-server", "h100-lean", "gh200", "h200-server", "b200-server", "rtx5090", "m3-ultra", "m4-max",
     "dgx-spark", "jetson-thor", "l4-edge", "a100-server", "rtx3090", "l40s-server", "p5.48xlarge", "p5en.48xlarge",
     "a3-highgpu-8g", "nd-h100-v5", "g6e.xlarge", "g6e.12xlarge", "g5.xlarge", "mi300x-server", "m2-ultra", "m4-pro",
-    "strix-halo", "rtx-pro-6000-server", "h100-1x",
+    "strix-halo", "rtx-pro-6000-server", "nc40ads-h100-v5",
 }  # fmt: skip
 
 TYPED = {
@@ -64,7 +64,7 @@ MEMORY_BUS = {
     "m2": (128, 6.4), "m2-pro": (256, 6.4), "m2-max": (512, 6.4), "m2-ultra": (1024, 6.4),
     "m3": (128, 6.4), "m3-pro": (192, 6.4), "m3-max-30": (384, 6.4), "m3-max": (512, 6.4), "m3-ultra": (1024, 6.4),
     "m4": (128, 7.5), "m4-pro": (256, 8.533), "m4-max-32": (384, 8.533), "m4-max": (512, 8.533),
-    "m5": (128, 9.6), "m5-pro": (256, 9.6), "m5-max": (512, 9.6),
+    "m5": (128, 9.6), "m5-pro": (256, 9.6), "m5-max-32": (384, 9.6), "m5-max": (512, 9.6),
 }  # fmt: skip
 """GDDR and LPDDR, whose pins run at published clocks. HBM stacks run below theirs, each product at another rate."""
 
@@ -101,7 +101,7 @@ SHARED_POOL_OF_HBM = {"mi300a"}
 
 HEADLESS = {"rtx3090-2x"}
 
-MORE_NUMA_NODES_THAN_SOCKETS = {"nd-a100-v4"}
+MORE_NUMA_NODES_THAN_SOCKETS = {"nd-a100-v4", "ndm-a100-v4"}
 """Its CPUs are split in two nodes a socket."""
 LITTLE_HOST_MEMORY = {"inf2.xlarge": 2.0}
 """The smallest instance of its family: 16 GiB beside a chip of 32 GB."""
@@ -280,9 +280,9 @@ FAMILIES = [
     ("trainium1", "trainium2"), ("rx9070xt", "r9700"),
     ("m1", "m2", "m3", "m4", "m5"), ("m1-pro", "m2-pro", "m3-pro", "m4-pro", "m5-pro"),
     ("m1-max", "m2-max", "m3-max", "m4-max", "m5-max"), ("m1-ultra", "m2-ultra", "m3-ultra"),
-    ("m3-max-30", "m3-max"), ("m4-max-32", "m4-max"), ("m1", "m1-pro", "m1-max", "m1-ultra"),
+    ("m3-max-30", "m3-max"), ("m4-max-32", "m4-max"), ("m5-max-32", "m5-max"), ("m1", "m1-pro", "m1-max", "m1-ultra"),
     ("m2", "m2-pro", "m2-max", "m2-ultra"), ("m3", "m3-pro", "m3-max-30", "m3-max", "m3-ultra"),
-    ("m4", "m4-pro", "m4-max-32", "m4-max"), ("m5", "m5-pro", "m5-max"),
+    ("m4", "m4-pro", "m4-max-32", "m4-max"), ("m5", "m5-pro", "m5-max-32", "m5-max"),
 ]  # fmt: skip
 SLOWER_MEMORY = {
     ("t4", "l4"): "300 GB/s after 320: a larger cache in its place",
@@ -462,11 +462,11 @@ def test_macs_are_chips_with_a_memory_option_that_was_sold(name: str) -> None:
         "m2-pro": (16, 32), "m2-max": (32, 64, 96), "m2-ultra": (64, 128, 192), "m3": (8, 16, 24),
         "m3-pro": (18, 36), "m3-max-30": (36, 96), "m3-max": (48, 64, 128), "m3-ultra": (96, 256, 512),
         "m4": (16, 24, 32), "m4-pro": (24, 48, 64), "m4-max-32": (36,), "m4-max": (48, 64, 128), "m5": (16, 24, 32),
-        "m5-pro": (24, 48, 64), "m5-max": (36, 48, 64, 128),
+        "m5-pro": (24, 48, 64), "m5-max-32": (36,), "m5-max": (48, 64, 128),
     }  # fmt: skip
     gib = ROWS["hosts"][name]["dram_gib"]
     assert gib in options[chip]
-    assert name == chip or name.removeprefix(chip + "-") == str(gib) or (name, chip) == ("m4-max-36", "m4-max-32")
+    assert name == chip or name.removeprefix(chip + "-") == str(gib) or name in ("m4-max-36", "m5-max-36")
     if name == chip:
         assert gib == max(options[chip]), "the short name is the largest one"
     sold = [row["dram_gib"] for row in ROWS["hosts"].values() if row.get("gpu") == chip]
@@ -552,7 +552,8 @@ def test_a_cloud_slice_never_has_more_than_its_whole_machine() -> None:
     slices = [
         ("h100-lean", "h100-server"), ("a2-highgpu-1g", "a2-highgpu-8g"), ("a2-ultragpu-1g", "a2-ultragpu-8g"),
         ("a3-highgpu-1g", "a3-highgpu-8g"), ("g2-standard-8", "g2-standard-48"), ("g2-standard-48", "g2-standard-96"),
-        ("g4-standard-48", "g4-standard-384"), ("nc24ads-a100-v4", "nc96ads-a100-v4"), ("h100-1x", "h100-nvl-2x"),
+        ("g4-standard-48", "g4-standard-384"), ("nc24ads-a100-v4", "nc96ads-a100-v4"),
+        ("nc40ads-h100-v5", "h100-nvl-2x"),
         ("g4dn.xlarge", "g4dn.12xlarge"), ("g6.xlarge", "g6.12xlarge"),
     ]  # fmt: skip
     for part, whole in PARTS + slices:

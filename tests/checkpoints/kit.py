@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kvplan.checkpoints.safetensors import DTYPE_BITS
+from kvplan.checkpoints.safetensors.header import DTYPE_BITS
 
 Shapes = Mapping[str, tuple[str, tuple[int, ...]]]
 """name -> (dtype, shape)"""

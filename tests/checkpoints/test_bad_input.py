@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kvplan.checkpoints.files import LARGEST_CONFIG_BYTES
 from kvplan.checkpoints.model import model_from_config
-from kvplan.checkpoints.read import LARGEST_CONFIG_BYTES, read_model
+from kvplan.checkpoints.read import read_model
 from kvplan.errors import InputError, KvplanError
 
 GOOD: dict[str, Any] = {

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kvplan.checkpoints.gguf import read_gguf
-from kvplan.checkpoints.gguf_header import read_header
+from kvplan.checkpoints.gguf.header import read_header
 from kvplan.errors import KvplanError
 from tests.checkpoints import gguf_kit as kit
 

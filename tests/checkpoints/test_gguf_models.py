@@ -287,7 +287,7 @@ def test_the_mix_of_a_file(tmp_path: Path, file_type: int, scheme: str) -> None:
 
 
 def test_every_mix_is_a_scheme() -> None:
-    from kvplan.checkpoints.gguf_types import FILE_TYPES, MIX_OF_TYPE
+    from kvplan.checkpoints.gguf.types import FILE_TYPES, MIX_OF_TYPE
 
     assert set(FILE_TYPES.values()) | set(MIX_OF_TYPE.values()) <= set(SCHEMES)
 

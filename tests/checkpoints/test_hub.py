@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from kvplan.checkpoints.hub import looks_like_hub_id, read_hub
+from kvplan.checkpoints.hub import read_hub
+from kvplan.checkpoints.hub_id import looks_like_hub_id
 from kvplan.errors import CannotJudge, InputError, KvplanError, UnknownArchitecture
 from tests.checkpoints.hub_server import COMMIT, FakeHub, Weights, running_hub, safetensors
 

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 import kvplan
 from kvplan.catalog.models import load_model
 from kvplan.checkpoints.read import read_model
-from kvplan.checkpoints.safetensors import DTYPE_BITS, Tensor, read_header
-from kvplan.checkpoints.stored import packing_of
-from kvplan.checkpoints.tensors import part_of
+from kvplan.checkpoints.safetensors.header import DTYPE_BITS, Tensor, read_header
+from kvplan.checkpoints.safetensors.packing import packing_of
+from kvplan.checkpoints.safetensors.tensors import part_of
 from kvplan.domain.model import Model
 from kvplan.errors import InputError, KvplanError
 from tests.checkpoints import layouts_kit as layouts
@@ -133,6 +133,89 @@ def test_a_body_that_is_not_that_of_the_config_is_said(tmp_path: Path) -> None:
     model = folder_of(tmp_path, SMALL, tensors)
     assert model.stored is not None and model.stored.total_bytes == 2 * (SMALL_WEIGHTS + 8 * 64)
     assert any("140,096" in text and "139,584" in text for text in model.warnings)
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        ("model.embed_tokens.weight",),
+        tuple(name for name in SMALL_TENSORS if "layers" not in name),
+        tuple(name for name in SMALL_TENSORS if "layers.1." not in name),
+    ],
+)
+def test_files_that_cover_a_part_of_the_model_are_refused(tmp_path: Path, kept: tuple[str, ...]) -> None:
+    with pytest.raises(InputError) as error:
+        folder_of(tmp_path, SMALL, {name: SMALL_TENSORS[name] for name in kept}, 1)
+    assert "139,584" in str(error.value) and "config.json" in str(error.value)
+    assert "download the files again" in str(error.value.help)
+
+
+def test_files_of_a_larger_model_are_refused(tmp_path: Path) -> None:
+    larger = {**SMALL, "num_hidden_layers": 5}
+    with pytest.raises(InputError, match="139,584"):
+        folder_of(tmp_path, SMALL, layouts.dense(larger, layouts.plain("BF16")))
+
+
+def test_a_fifth_more_or_less_is_a_warning(tmp_path: Path) -> None:
+    for factor in (0.65, 1.35):  # of an embedding that is 23 % of the model
+        tensors = {**SMALL_TENSORS, "model.embed_tokens.weight": ("BF16", (int(512 * factor), 64))}
+        model = folder_of(tmp_path, SMALL, tensors)
+        assert any("the bytes are those of the files" in text for text in model.warnings)
+
+
+def test_integers_packed_in_a_way_that_is_not_told_are_believed(tmp_path: Path) -> None:
+    """A method that kvplan does not know, with eight weights in each 32-bit integer."""
+    unknown = {**SMALL, "quantization_config": {"quant_method": "own", "bits": "four"}}
+    tensors = layouts.dense(SMALL, layouts.awq)
+    model = folder_of(tmp_path, unknown, tensors)
+    assert model.stored is not None and model.stored.total_bytes < 2 * SMALL_WEIGHTS
+    assert any("integers of 16 bits and more" in text for text in model.warnings)
+
+
+def test_integers_that_nothing_explains_are_said(tmp_path: Path) -> None:
+    tensors = {**SMALL_TENSORS, "model.layers.0.mlp.up_proj.weight": ("I32", (128, 64))}
+    model = folder_of(tmp_path, SMALL, tensors)
+    assert any("8,192 integers" in text for text in model.warnings)
+
+
+def test_packed_weights_of_mlx(tmp_path: Path) -> None:
+    """Eight weights in each 32-bit integer, scales and biases for each group of 64: 4.5 bits."""
+    config = {**SMALL, "quantization_config": {"group_size": 64, "bits": 4}}
+    tensors: dict[str, Any] = {}
+    for name, (_, shape) in SMALL_TENSORS.items():
+        if len(shape) == 1:
+            tensors[name] = ("BF16", shape)
+            continue
+        stem = name.removesuffix(".weight")
+        tensors[name] = ("U32", (shape[0], shape[1] // 8))
+        tensors[f"{stem}.scales"] = tensors[f"{stem}.biases"] = ("BF16", (shape[0], shape[1] // 64))
+    model = folder_of(tmp_path, config, tensors)
+    assert model.stored is not None and model.stored.total_bytes == 4.5 / 8 * (SMALL_WEIGHTS - 5 * 64) + 2 * 5 * 64
+    assert not any("text body" in text or "integers" in text for text in model.warnings)
+
+
+@pytest.mark.parametrize(("number", "words"), [(2, "no MTP heads"), (40, "layers up to 40")])
+def test_layers_that_the_config_does_not_have_are_said(tmp_path: Path, number: int, words: str) -> None:
+    tensors = {**SMALL_TENSORS, f"model.layers.{number}.mlp.up_proj.weight": ("BF16", (128, 64))}
+    model = folder_of(tmp_path, SMALL, tensors)
+    assert any(words in text for text in model.warnings)
+    assert model.stored is not None and (model.stored.mtp_bytes > 0) == (number == 2)
+
+
+def test_files_tell_what_the_config_does_not_about_mtp_heads(tmp_path: Path) -> None:
+    config = {**layouts.DEEPSEEK_V3, "model_type": "deepseek_v3"}
+    assert not any("MTP" in text for text in folder_of(tmp_path, config, layouts.deepseek_v3(config), 2).warnings)
+
+
+@pytest.mark.parametrize("total", [1, 1000, 2 * SMALL_WEIGHTS // 3, 5 * SMALL_WEIGHTS, 10**12])
+def test_a_stated_total_that_can_not_be_is_refused(tmp_path: Path, total: int) -> None:
+    folder_of(tmp_path, SMALL, SMALL_TENSORS)
+    for shard in tmp_path.glob("*.safetensors"):
+        shard.unlink()
+    index = tmp_path / "model.safetensors.index.json"
+    index.write_text(json.dumps({**json.loads(index.read_text()), "metadata": {"total_size": total}}))
+    error = refuse(tmp_path, f"{total:,} bytes", f"{2 * SMALL_WEIGHTS:,} bytes")
+    assert "download the files again" in str(error.help)
 
 
 def test_one_file_without_an_index(tmp_path: Path) -> None:

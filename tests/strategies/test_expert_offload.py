@@ -34,7 +34,8 @@ def test_experts_leave_until_the_rest_fits_and_the_flag_counts_whole_layers() ->
     layer_bytes = 128 * 3 * 2880 * 2880 * 4.25 / 8
     layers = part(item, "dram_capacity", "weights") / layer_bytes
     assert 24 < layers < 28
-    assert f"-ncmoe {math.ceil(layers)}" in str(item.flags)
+    asked = int(str(item.flags).partition("-ncmoe ")[2].split()[0])
+    assert math.ceil(layers) <= asked <= 28, "the command makes room for the pessimistic end"
     assert item.budgets["hbm"].load == pytest.approx(0.95)
     assert item.accuracy.high == 0.0
 
@@ -54,7 +55,7 @@ def test_more_users_choose_more_of_the_experts() -> None:
 
 def test_at_least_one_layer_leaves() -> None:
     item = judged(host="h100-server", gpus=1, context=1024)
-    assert "-ncmoe 1" in str(item.flags)
+    assert "-ncmoe 2" in str(item.flags), "one at the best estimate, two at the pessimistic end"
     whole = assessed("hbm", host="h100-server", gpus=1, context=1024).strategies[0]
     assert item.itl_s is not None
     assert whole.itl_s is not None

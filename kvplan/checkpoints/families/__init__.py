@@ -12,10 +12,9 @@ from functools import lru_cache
 from importlib import import_module
 from types import ModuleType
 
-from kvplan.checkpoints.architecture import Architecture
+from kvplan.checkpoints.architecture import Architecture, unknown_architecture
 from kvplan.checkpoints.config import Config
 from kvplan.errors import InputError, UnknownArchitecture
-from kvplan.units import shorten
 
 _SHAPES_BY_LAYER = ("block_configs", "per_layer_config")
 """Keys that give each layer a shape of its own: the formulas of a family don't hold where they are set."""
@@ -65,12 +64,7 @@ def find(model_type: str, where: str) -> ModuleType:
             return family
     known = by_model_type()
     if model_type not in known:
-        raise UnknownArchitecture(
-            f"architecture {shorten(model_type)!r} is not known to kvplan: it does not know its KV layout yet, "
-            "so its KV cache can't be judged",
-            where=where,
-            help="known families: kvplan model list --families",
-        )
+        raise unknown_architecture(model_type, where, "known families: kvplan model list --families")
     return known[model_type]
 
 

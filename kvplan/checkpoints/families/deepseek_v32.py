@@ -1,10 +1,9 @@
 """DeepSeek V3.2 and GLM-5: MLA whose tokens attend to the ``index_topk`` best ones, as a small index finds them.
 
-The index keeps one FP8 key of ``index_head_dim`` elements and a 32-bit scale for each block of 128 of them, whatever
-the KV format; all its query heads share that key. From GLM-5.2 on only some layers own an index (``indexer_types``,
-or a period), the others reuse what the layer before them found.
+The index keeps one key of ``index_head_dim`` elements for each token. From GLM-5.2 on only some layers own an index
+(``indexer_types``, or a period), the others reuse what the layer before them found.
 
-Sources: the config and modelling files of transformers 5.24; vLLM's page size of the indexer cache (132 bytes).
+Source: the config and modelling files of transformers 5.24.
 """
 
 from __future__ import annotations
@@ -14,10 +13,8 @@ from kvplan.checkpoints.architecture import Architecture
 from kvplan.checkpoints.config import Config
 from kvplan.checkpoints.elements import Parts, linear, norm
 from kvplan.checkpoints.families import deepseek
-from kvplan.domain.model import KvLayers
 
 MODEL_TYPES = ("deepseek_v32", "glm_moe_dsa")
-_SCALE_BLOCK = 128
 _OWNS = {"full": True, "shared": False}
 
 
@@ -32,10 +29,7 @@ def read(config: Config) -> Architecture:
     index = linear(sides.query_rank, heads * width) + linear(dims.hidden, width) + norm(width, bias=True)
     index += Parts(other=dims.hidden * heads)
     model = deepseek.assemble(config, dims, sides, index=index, indexers=owners)
-    bytes_per_token = width + 4 * -(-width // _SCALE_BLOCK)
-    keys = KvLayers(
-        "indexer", owners, 1, width, 0, replicated=True, index_bytes=bytes_per_token, index_heads=heads
-    )  # fmt: skip
+    keys = kv_layers.index_keys(owners, width, heads)
     read_tokens = config.count("index_topk")
     kv = model.kv[0]._replace(read_tokens=read_tokens)
     mtp_kv = tuple(layers._replace(read_tokens=read_tokens) for layers in model.mtp_kv)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kvplan.checkpoints import kv_layers
 from kvplan.checkpoints.architecture import Architecture
 from kvplan.checkpoints.config import Config
 from kvplan.checkpoints.decoder import Dims, Moe, decoder, read_dims, read_moe
@@ -24,7 +25,6 @@ MODEL_TYPES = ("deepseek_v4",)
 _SPARSE, _DENSE = 4, 128
 """Tokens of an entry in the two kinds of compressed layers: with an index, and without."""
 _WORDS = {"sliding_attention": 0, "compressed_sparse_attention": _SPARSE, "heavily_compressed_attention": _DENSE}
-_SCALE_BLOCK = 128
 
 
 def read(config: Config) -> Architecture:
@@ -86,12 +86,9 @@ def _hashed(config: Config, layers: int) -> int:
 
 def _kv(config: Config, dims: Dims, ratios: Sequence[int]) -> tuple[KvLayers, ...]:
     width = config.count("index_head_dim")
-    index_bytes = width + 4 * -(-width // _SCALE_BLOCK)
     sparse, dense = ratios.count(_SPARSE), ratios.count(_DENSE)
     entry = KvLayers("compressed", sparse, 1, dims.head, 0, replicated=True, tokens_per_entry=_SPARSE)
-    index = entry._replace(
-        kind="indexer", key_elements=width, index_bytes=index_bytes, index_heads=config.count("index_n_heads")
-    )  # fmt: skip
+    index = kv_layers.index_keys(sparse, width, config.count("index_n_heads"))._replace(tokens_per_entry=_SPARSE)
     waiting = KvLayers("compressor", sparse, 1, 0, 0, replicated=True)
     all_kinds = (
         _window(config, dims, dims.layers),
@@ -101,7 +98,7 @@ def _kv(config: Config, dims: Dims, ratios: Sequence[int]) -> tuple[KvLayers, ..
         waiting._replace(state=State(0, 2 * _SPARSE * 2 * 2 * (dims.head + width), recurrent_float32=True)),
         waiting._replace(layers=dense, state=State(0, _DENSE * 2 * dims.head, recurrent_float32=True)),
     )
-    return tuple(kind for kind in all_kinds if kind.layers)
+    return kv_layers.present(*all_kinds)
 
 
 def _window(config: Config, dims: Dims, layers: int) -> KvLayers:

@@ -31,5 +31,5 @@ def read(config: Config) -> Architecture:
         dims, body, experts=moe.record, intermediate_size=inner if first else 0,
         mtp=mtp_head(dims.hidden, layer + mixture).times(heads),
         mtp_kv=(dims.full_kv[0]._replace(layers=heads),) if heads else (),
-        mtp_copies=2 * dims.vocab * dims.hidden * heads,
+        mtp_copies=2 * dims.vocab * dims.hidden * heads, copies_unstated=True,
     )  # fmt: skip

@@ -15,7 +15,6 @@ from kvplan.checkpoints.config import Config
 from kvplan.checkpoints.decoder import Dims, decoder, read_dims, read_moe
 from kvplan.checkpoints.elements import Heads, Parts, attention, gated_mlp, linear, mtp_head, norm
 from kvplan.domain.model import KvLayers
-from kvplan.errors import InputError
 
 MODEL_TYPES = ("step3p5", "step3p7")
 _SLIDES = {"sliding_attention": True, "full_attention": False}
@@ -78,8 +77,7 @@ def _sliding_sides(config: Config, dims: Dims) -> Heads:
     if other is config:
         heads = config.count("num_sliding_attention_heads", default=dims.heads)
     kv_heads = other.count("num_attention_groups", default=dims.kv_heads)
-    if heads % kv_heads:
-        raise InputError(f"{heads} attention heads can't share {kv_heads} KV heads evenly", where=config.where)
+    kv_layers.check_heads(heads, kv_heads, config.where)
     width = other.count("head_dim", default=dims.head)
     return Heads(dims.hidden, heads, kv_heads, width, width)
 

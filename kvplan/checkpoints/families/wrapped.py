@@ -1,4 +1,4 @@
-"""Vision-language files around a text model that kvplan knows, with a tower that it does not count."""
+"""Vision-language files around a text model that kvplan knows. Of their towers it counts that of Kimi K2.5 alone."""
 
 from __future__ import annotations
 

@@ -111,5 +111,9 @@ FIT = envelope(
 
 SCHEMAS = {
     "fit": FIT,
-    "fit-matrix": record(schema={"const": "kvplan.fit-matrix/1"}, fits={**listed(FIT), "minItems": 1}),
+    "fit-matrix": record(
+        schema={"const": "kvplan.fit-matrix/1"},
+        fits={**listed(FIT), "minItems": 1},
+        refused=listed(described(record(host=TEXT, message=TEXT, help=nullable(TEXT)), "a host that can't be judged")),
+    ),
 }

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from kvplan.domain.interval import Interval
-from kvplan.strategies.interface import EXACT, Accuracy, Ends, Input, Method, Situation
-from kvplan.strategies.methods.costs import NO_SCORE, ends
+from kvplan.strategies.interface import EXACT, NO_SCORE, Accuracy, Ends, Input, Method, Situation, ends
 from kvplan.strategies.methods.heads import queries_per_head, vector_elements
 
 _CORE_RATE = Input(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from kvplan.domain.interval import Interval
-from kvplan.strategies.interface import EXACT, Ends, Input, Method, Situation
-from kvplan.strategies.methods.costs import ends
+from kvplan.strategies.interface import EXACT, Ends, Input, Method, Situation, ends
 
 _EXPERT_RATE = Interval(0.55, 0.70, 0.90)
 _SYNC_S = Interval(0.00002, 0.00005, 0.00015)

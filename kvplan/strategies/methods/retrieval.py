@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from kvplan.domain.interval import Interval
-from kvplan.strategies.interface import Accuracy, Ends, Input, Method, Situation
-from kvplan.strategies.methods.costs import NO_SCORE, PREFILL, ends
+from kvplan.strategies.interface import NO_SCORE, Accuracy, Ends, Input, Method, Situation, ends
 from kvplan.strategies.methods.heads import heads_on_gpu, queries_per_head, vector_elements
-from kvplan.strategies.methods.retroinfer import RETROINFER
+from kvplan.strategies.methods.retroinfer import PREFILL, RETROINFER
 
 _SYNC_S = Interval(0.0, 0.00005, 0.0002)
 """Class estimate where none was published: RetroInfer's."""
-
-# -------------------------------------------------------------------------------------------------------- ShadowKV
 
 _LOW_RANK_BYTES = 320.0
 """Rank-160 factor of all keys of a token in one layer, 16 bits."""
@@ -68,8 +65,6 @@ SHADOWKV = Method(
     cautions=("what its decomposition adds to prefill was not found: RetroInfer's share is taken",),
 )  # fmt: skip
 
-# ------------------------------------------------------------------------------------------------------- InfiniGen
-
 _INFINIGEN_FETCHED = Interval(0.007, 0.04, 0.20)
 
 
@@ -110,8 +105,6 @@ INFINIGEN = Method(
     source="InfiniGen repository (OSDI 24); ScoutAttention and RetroInfer for longer contexts",
     cautions=("its own rows end at 2k tokens",),
 )  # fmt: skip
-
-# --------------------------------------------------------------------------------------------------------- PQCache
 
 _PQ_FETCHED = Interval(0.04, 0.06, 0.20)
 
@@ -154,8 +147,6 @@ PQCACHE = Method(
     evidence=("Llama-3-8B-1M at 1M on A100: RetroInfer's 27 tokens/s are 12.2 x its rate",),
     source="PQCache repository (SIGMOD 25); RetroInfer v3 for 1M",
 )  # fmt: skip
-
-# ---------------------------------------------------------------------------------------------- RetrievalAttention
 
 _SCANNED = Interval(0.01, 0.02, 0.03)
 _GRAPH_RATE = Interval(0.25, 0.38, 0.60)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from kvplan.checkpoints.gguf_architectures import Rules
-from kvplan.checkpoints.gguf_keys import GgufKeys
+from kvplan.checkpoints.gguf.architectures import Rules
+from kvplan.checkpoints.gguf.keys import GgufKeys
 from kvplan.domain.model import KvLayers, State
 from kvplan.errors import UnknownArchitecture
 

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from kvplan.checkpoints.safetensors import Tensor
+from kvplan.checkpoints.safetensors.header import Tensor
+from kvplan.checkpoints.safetensors.packing import Packing
 
 TOWER, EMBEDDING, HEAD, MTP, EXPERTS, LOOKUP, DENSE = PARTS = (
     "tower", "embedding", "head", "mtp", "experts", "lookup", "dense"
@@ -44,21 +45,20 @@ _ASIDE = re.compile(
 )
 """Scales, zero points and buffers: bytes beside the weights."""
 
+_SCALES_LEFT_OUT = frozenset(("gptq", "awq", "auto-round", "mxfp4", "int-pack"))
+_COUNTED_PACKED = frozenset(("modelopt", "nvfp4"))
+"""Methods whose scales the Hub does not count as elements, and methods whose packed bytes it does."""
+
+_PACKED_NAMES = {
+    "I32": ("qweight", "weight_packed", "W_q"), "U32": ("qweight", "weight_packed", "W_q", "weight"),
+}  # fmt: skip
+"""Last words of packed tensors; MLX calls its packed weights like any other."""
+_WIDE_INTEGERS = frozenset(("I16", "U16", "I32", "U32", "I64", "U64"))
 _WITHOUT_LAYER = frozenset((TOWER, MTP))
 _DIGITS = re.compile(r"\d+")
 _MOST_KINDS: Final = 10_000
 
 MOST_MTP_LAYERS: Final = 8
-
-
-class Packing(NamedTuple):
-    """How a quantization packs weights into wider integers; needed to count weights, never bytes."""
-
-    bits: int | None = None
-    """Bits of a weight that is packed into 32-bit integers; None where there are several or it isn't known."""
-    method: str = ""
-    four_bit_bytes: bool = False
-    """Two weights in each byte of a tensor that is called like any other (bitsandbytes, ModelOpt, DeepSeek-V4)."""
 
 
 class Amount(NamedTuple):
@@ -80,20 +80,24 @@ class Tally:
     """The tensors of all files of a checkpoint, added up by part and layer."""
 
     def __init__(self, packing: Packing) -> None:
-        self._packing = packing
+        self.packing = packing
         self._kinds: dict[str, tuple[str, bool]] = {}
         self.by_part: dict[tuple[str, int], Amount] = {}
         self.bytes_by_dtype: dict[str, int] = {}
+        self.plain_integers = 0
+        """Integers of 16 bits and more that are no packed weights, as far as the config tells, and no table."""
         self.tensors = 0
 
     def add(self, tensors: Iterable[Tensor]) -> None:
         for tensor in tensors:
             part, aside = self._kind(tensor.name)
             place = (part, -1 if part in _WITHOUT_LAYER else layer_of(tensor.name))
-            amount = amount_of(tensor, self._packing, aside=aside)
+            amount = amount_of(tensor, self.packing, aside=aside)
             found = self.by_part.get(place)
             self.by_part[place] = amount if found is None else found.plus(amount)
             self.bytes_by_dtype[tensor.dtype] = self.bytes_by_dtype.get(tensor.dtype, 0) + tensor.span_bytes
+            if tensor.dtype in _WIDE_INTEGERS and part != LOOKUP and amount.weights == tensor.elements:
+                self.plain_integers += tensor.elements
             self.tensors += 1
 
     def _kind(self, name: str) -> tuple[str, bool]:
@@ -111,20 +115,30 @@ class Tally:
         """The type that most bytes have."""
         return max(self.bytes_by_dtype, key=self.bytes_by_dtype.__getitem__, default=None)
 
+    def layers_beyond(self, layers: int) -> list[int]:
+        """Layers with tensors whose numbers a model of so many layers does not have, ascending."""
+        return sorted({layer for _, layer in self.by_part if layer >= layers})
+
     def parts(self, layers: int) -> dict[str, Amount]:
-        """What each part takes in a model of ``layers`` layers; a few layers beyond them are MTP heads.
+        """What each part takes in a model of ``layers`` layers; the next few beyond them are MTP heads.
 
         DeepSeek and GLM store their MTP heads as layers with the next indices, embedding and head copies included.
         """
-        beyond = {layer for _, layer in self.by_part if layer >= layers}
+        found_beyond = self.layers_beyond(layers)
+        beyond = set(found_beyond) if are_mtp(found_beyond, layers) else set()
         found = dict.fromkeys(PARTS, Amount())
         for (part, layer), amount in self.by_part.items():
-            if layer in beyond and len(beyond) <= MOST_MTP_LAYERS:
+            if layer in beyond:
                 part = MTP
             elif layer >= 0 and part in (EMBEDDING, HEAD):
                 part = DENSE
             found[part] = found[part].plus(amount)
         return found
+
+
+def are_mtp(beyond: list[int], layers: int) -> bool:
+    """Whether layers beyond those of the config are MTP heads: the next few, without a gap."""
+    return len(beyond) <= MOST_MTP_LAYERS and beyond == list(range(layers, layers + len(beyond)))
 
 
 def layer_of(name: str) -> int:
@@ -163,14 +177,10 @@ def amount_of(tensor: Tensor, packing: Packing, *, aside: bool) -> Amount:
     return Amount(tensor.span_bytes, weights, tensor.elements if as_stored else weights)
 
 
-_SCALES_LEFT_OUT = frozenset(("gptq", "awq", "auto-round", "mxfp4", "int-pack"))
-_COUNTED_PACKED = frozenset(("modelopt", "nvfp4"))
-
-
 def _packed(tensor: Tensor, packing: Packing) -> int:
     """Weights in one element of a tensor."""
     last = tensor.name.rpartition(".")[2]
-    if tensor.dtype in ("I32", "U32") and last in ("qweight", "weight_packed", "W_q"):
+    if last in _PACKED_NAMES.get(tensor.dtype, ()):
         return 32 // packing.bits if packing.bits else 1
     if tensor.dtype not in ("U8", "I8"):
         return 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from kvplan.checkpoints.config import LARGEST_LAYERS, Config
+from kvplan.checkpoints.config import DTYPE_KEYS, LARGEST_LAYERS, QUANTIZATION_SECTIONS, Config
 from kvplan.checkpoints.elements import Matrix
 from kvplan.errors import CannotJudge
 from kvplan.units import shorten
@@ -52,7 +52,7 @@ _SMALL_BLOCK = 4096
 def stored(config: Config, *, experts: bool) -> Stored:
     """The scheme of a checkpoint by its quantization_config, else by its dtype; ``experts``: it is a mixture."""
     text = config.text()
-    section = text.section("quantization_config", "compression_config")
+    section = text.section(*QUANTIZATION_SECTIONS)
     found = _plain(text) if section is None or _is_empty(section) else _quantized(text, section, experts)
     return _with_expert_dtype(found, text, config) if experts else found
 
@@ -71,7 +71,7 @@ def _quantized(text: Config, section: Config, experts: bool) -> Stored:
     found = reader(section, experts)
     if not any(section.get(key) for key in KEPT_LISTS + KEPT_TABLES):
         return found
-    from kvplan.checkpoints.kept_modules import kept_modules, with_kept
+    from kvplan.checkpoints.quantization.kept_modules import kept_modules, with_kept
 
     layers = text.whole("num_hidden_layers", "n_layer", "num_layers", "n_layers")
     kept = kept_modules(section, min(layers, LARGEST_LAYERS))
@@ -96,7 +96,7 @@ def _is_empty(section: Config) -> bool:
 
 
 def _plain(config: Config) -> Stored:
-    dtype = config.word("torch_dtype", "dtype")
+    dtype = config.word(*DTYPE_KEYS)
     if dtype is None:
         return Stored("bf16", warnings=(_NO_DTYPE,))
     name = dtype.removeprefix("torch.").lower()
@@ -189,13 +189,13 @@ def _hqq(section: Config, experts: bool) -> Stored:
 
 
 def _modelopt(section: Config, experts: bool) -> Stored:
-    from kvplan.checkpoints.modelopt import modelopt
+    from kvplan.checkpoints.quantization.modelopt import modelopt
 
     return modelopt(section, experts)
 
 
 def _compressed_tensors(section: Config, experts: bool) -> Stored:
-    from kvplan.checkpoints.compressed_tensors import compressed_tensors
+    from kvplan.checkpoints.quantization.compressed_tensors import compressed_tensors
 
     return compressed_tensors(section, experts)
 

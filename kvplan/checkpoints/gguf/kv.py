@@ -10,15 +10,13 @@ from collections import Counter
 from collections.abc import Set
 from typing import NamedTuple
 
-from kvplan.checkpoints.gguf_architectures import Rules
-from kvplan.checkpoints.gguf_keys import GgufKeys
-from kvplan.checkpoints.gguf_states import recurrent_layers, state_layer
+from kvplan.checkpoints import kv_layers
+from kvplan.checkpoints.gguf.architectures import Rules
+from kvplan.checkpoints.gguf.keys import GgufKeys
+from kvplan.checkpoints.gguf.states import recurrent_layers, state_layer
 from kvplan.domain.model import KvLayers
-from kvplan.errors import InputError
 
 _KIND_ORDER = {"full": 0, "mla": 0, "indexer": 1, "sliding": 2, "chunked": 2, "shared": 3}
-_INDEX_SCALE_BYTES = 4
-_INDEX_SCALE_BLOCK = 128
 
 
 class Blocks(NamedTuple):
@@ -101,10 +99,8 @@ def _kv_heads(keys: GgufKeys, rules: Rules, heads: tuple[int, ...], latent: bool
     if 0 in found and rules.state is None and not rules.skips:
         raise keys.wrong("attention.head_count_kv", 0, "must not be 0 in this architecture")
     for query, key in zip(heads, found, strict=True):
-        if query and key and query % key:
-            raise InputError(
-                f"{query} attention heads can't share {key} KV heads evenly; one of the two is wrong", where=keys.where
-            )
+        if query and key:
+            kv_layers.check_heads(query, key, keys.where)
     return found
 
 
@@ -193,11 +189,7 @@ def _owners(keys: GgufKeys, rules: Rules, slides: tuple[bool, ...]) -> int:
     shared = keys.whole("attention.shared_kv_layers")
     if rules.shared_from is not None and not keys.stated("attention.shared_kv_layers"):
         shared = max(0, keys.layers - rules.shared_from)
-    owners = keys.layers - shared
-    if owners < 1 or set(slides[owners : keys.layers]) - set(slides[:owners]):
-        must = "must leave a layer of each kind that has KV of its own"
-        raise keys.wrong("attention.shared_kv_layers", shared, must)
-    return owners
+    return kv_layers.owning_layers(keys, "attention.shared_kv_layers", shared, slides[: keys.layers])
 
 
 def _indexers(keys: GgufKeys, attention: _Attention, indexed: Set[int]) -> Counter[KvLayers]:
@@ -207,10 +199,8 @@ def _indexers(keys: GgufKeys, attention: _Attention, indexed: Set[int]) -> Count
 
 
 def _index_keys(keys: GgufKeys) -> KvLayers:
-    width = keys.count("attention.indexer.key_length")
-    stored = width + _INDEX_SCALE_BYTES * -(-width // _INDEX_SCALE_BLOCK)
-    heads = keys.count("attention.indexer.head_count")
-    return KvLayers("indexer", 0, 1, width, 0, replicated=True, index_bytes=stored, index_heads=heads)
+    width, heads = keys.count("attention.indexer.key_length"), keys.count("attention.indexer.head_count")
+    return kv_layers.index_keys(0, width, heads)
 
 
 def _mtp(

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from kvplan.checkpoints.gguf_header import Tensor
-from kvplan.checkpoints.gguf_types import FILE_TYPES, MIX_OF_TYPE
+from kvplan.checkpoints.gguf.header import Tensor
+from kvplan.checkpoints.gguf.types import FILE_TYPES, MIX_OF_TYPE
 from kvplan.domain.model import StoredWeights, WeightElements
 
 _BLOCK = re.compile(r"^blk\.(\d{1,6})\.(.+)$", re.DOTALL)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kvplan.checkpoints.config import Config
-from kvplan.checkpoints.gguf_header import LONGEST_LIST, Header
+from kvplan.checkpoints.gguf.header import LONGEST_LIST, Header
 from kvplan.errors import InputError
 
 

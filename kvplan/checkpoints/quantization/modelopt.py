@@ -6,8 +6,8 @@ Source: the quantization sections that ModelOpt exports (``hf_quant_config.json`
 from __future__ import annotations
 
 from kvplan.checkpoints.config import Config
-from kvplan.checkpoints.kept_modules import experts_only, names_experts
 from kvplan.checkpoints.quantization import ADVICE, Stored
+from kvplan.checkpoints.quantization.kept_modules import experts_only, names_experts
 from kvplan.errors import CannotJudge
 from kvplan.units import shorten
 
@@ -23,7 +23,7 @@ _ALGORITHMS = {
 def modelopt(section: Config, experts: bool) -> Stored:
     algorithm = (section.word("quant_algo") or "").upper()
     if not algorithm and section.get("config_groups") is not None:
-        from kvplan.checkpoints.compressed_tensors import compressed_tensors
+        from kvplan.checkpoints.quantization.compressed_tensors import compressed_tensors
 
         return compressed_tensors(section, experts)
     if not algorithm and (section.word("quant_method") or "").lower() in ("nvfp4", "modelopt_fp4"):

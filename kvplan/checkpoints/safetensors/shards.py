@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from kvplan.checkpoints.config import shown
-from kvplan.checkpoints.files import read_object, unreadable
-from kvplan.checkpoints.safetensors import LARGEST_HEADER_BYTES, Pointer, read_header
-from kvplan.checkpoints.tensors import Packing, Tally
+from kvplan.checkpoints.files import INDEX_SUFFIX, WEIGHTS_SUFFIX, few, read_object, unreadable
+from kvplan.checkpoints.safetensors.header import LARGEST_HEADER_BYTES, Pointer, read_header
+from kvplan.checkpoints.safetensors.packing import Packing
+from kvplan.checkpoints.safetensors.tensors import Tally
 from kvplan.errors import InputError
 from kvplan.units import LARGEST_COUNT, shorten
 
@@ -24,9 +25,8 @@ MOST_SHARDS: Final = 4096
 MOST_TENSORS: Final = 2**20
 """The largest checkpoint in use has some 500 shards and 300,000 tensors."""
 
-_INDEX = "model.safetensors.index.json"
-_SUFFIX = ".safetensors"
-_INDEX_SUFFIX = ".safetensors.index.json"
+INDEX: Final = f"model{INDEX_SUFFIX}"
+"""The index of a checkpoint as nearly all writers name it."""
 _SHARD = re.compile(r"^(.{1,200})-(\d{1,6})-of-(\d{1,6})\.safetensors$")
 _ASIDE = ("adapter", "optimizer", "scheduler", "rng", "training", "lora", "controlnet", "tokenizer")
 """Files that lie beside a checkpoint and are none."""
@@ -55,8 +55,8 @@ def read_checkpoint(folder: str, packing: Packing) -> Checkpoint | None:
     names, indexes = _listed(folder)
     if not names and not indexes:
         return None
-    index_name = _INDEX if _INDEX in indexes else next(iter(indexes), None)
-    if index_name is None or (index_name != _INDEX and any(name.startswith("model") for name in names)):
+    index_name = INDEX if INDEX in indexes else next(iter(indexes), None)
+    if index_name is None or (index_name != INDEX and any(name.startswith("model") for name in names)):
         return _read_files(folder, _without_index(folder, names), names, packing)
     index = read_index(os.path.join(folder, index_name))
     shards = list(index.tensors_by_shard)
@@ -65,7 +65,7 @@ def read_checkpoint(folder: str, packing: Packing) -> Checkpoint | None:
         return _stated(index.total_bytes, f"none of the {len(shards)} files that {index_name} names is here")
     if missing:
         raise InputError(
-            f"names {len(shards)} files, and {len(missing)} of them are missing: {_few(missing)}",
+            f"names {len(shards)} files, and {len(missing)} of them are missing: {few(missing)}",
             where=_where(folder, index_name), help="download the rest, or remove all of them to use the index alone",
         )  # fmt: skip
     return _read_files(folder, shards, names, packing, index)
@@ -100,7 +100,8 @@ def _total(stated: Any, where: str) -> int | None:
 
 
 def _is_plain(name: str) -> bool:
-    return name.endswith(_SUFFIX) and "/" not in name and "\\" not in name and "\0" not in name and len(name) < 256
+    """A name of a file and not a path, so that an index can't lead out of its folder."""
+    return name.endswith(WEIGHTS_SUFFIX) and not set(name) & set("/\\\0") and len(name) < 256
 
 
 def _listed(folder: str) -> tuple[list[str], list[str]]:
@@ -112,9 +113,9 @@ def _listed(folder: str) -> tuple[list[str], list[str]]:
             for entry in entries:
                 if entry.name.startswith("."):
                     continue
-                if entry.name.endswith(_SUFFIX):
+                if entry.name.endswith(WEIGHTS_SUFFIX):
                     names.append(entry.name)
-                elif entry.name.endswith(_INDEX_SUFFIX):
+                elif entry.name.endswith(INDEX_SUFFIX):
                     indexes.append(entry.name)
     except OSError as error:
         raise unreadable(error, shorten(folder, 200)) from None
@@ -208,12 +209,7 @@ def _stated(total_bytes: int | None, why: str) -> Checkpoint:
 def _beside(names: set[str]) -> Iterator[str]:
     left = sorted(name for name in names if not name.startswith(_ASIDE))
     if left:
-        yield f"{_few(left)} beside the checkpoint: not counted"
-
-
-def _few(names: list[str]) -> str:
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return ", ".join(shorten(name) for name in names[:3]) + more
+        yield f"{few(left)} beside the checkpoint: not counted"
 
 
 def _where(folder: str, name: str) -> str:

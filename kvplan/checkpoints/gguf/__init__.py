@@ -1,7 +1,8 @@
 """A GGUF file -> ``domain.Model``: keys and table of tensors give KV layout and true weight bytes, nothing is loaded.
 
-``gguf_header.py`` reads the bytes, ``gguf_parts.py`` joins split files, ``gguf_kv.py`` and ``gguf_states.py`` read
-the cache out of the keys, ``gguf_weights.py`` sorts the tensors.
+``header.py`` reads the bytes through ``cursor.py``, ``parts.py`` joins split files, ``architectures.py`` says what is
+known about each architecture, ``kv.py`` and ``states.py`` read the cache out of the keys, ``weights.py`` sorts the
+tensors by ``types.py``.
 """
 
 from __future__ import annotations
@@ -9,15 +10,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from kvplan.checkpoints.gguf_architectures import ARCHITECTURES, WITHOUT_CACHE, Rules
-from kvplan.checkpoints.gguf_header import Header
-from kvplan.checkpoints.gguf_keys import GgufKeys, whole_number
-from kvplan.checkpoints.gguf_kv import Blocks, read_kv
-from kvplan.checkpoints.gguf_parts import model_stem, read_parts
-from kvplan.checkpoints.gguf_weights import GgufTensors, sort_tensors
+from kvplan.checkpoints.architecture import check_total, unknown_architecture
+from kvplan.checkpoints.decoder import check_experts
+from kvplan.checkpoints.gguf.architectures import ARCHITECTURES, WITHOUT_CACHE, Rules
+from kvplan.checkpoints.gguf.header import Header
+from kvplan.checkpoints.gguf.keys import GgufKeys, whole_number
+from kvplan.checkpoints.gguf.kv import Blocks, read_kv
+from kvplan.checkpoints.gguf.parts import model_stem, read_parts
+from kvplan.checkpoints.gguf.weights import GgufTensors, sort_tensors
 from kvplan.domain.model import Experts, Model
 from kvplan.errors import InputError, UnknownArchitecture
-from kvplan.units import LARGEST_COUNT, shorten
+from kvplan.units import shorten
 
 _NO_MODEL: Final = {
     "adapter": "is an adapter (LoRA): give the model that it is for",
@@ -38,9 +41,7 @@ def read_gguf(path: str | Path) -> Model:
     tensors = sort_tensors(header.tensors, keys.layers, header.keys.get("general.file_type"))
     _check_whole(tensors, keys)
     found = read_kv(keys, rules, Blocks(tensors.stateful, tensors.indexed))
-    kv_elements = sum(kind.layers * kind.elements_per_token for kind in found.kv)
-    if tensors.weights.total > LARGEST_COUNT or kv_elements > LARGEST_COUNT:
-        raise InputError("the sizes in this file give a model of more than 2^53 elements", where=where)
+    check_total(tensors.weights, found.kv, where, what="file")
     return Model(
         name=_name(header, given),
         model_type="mixtral" if architecture == "llama" and tensors.moe_layers else rules.model_type,
@@ -80,12 +81,8 @@ def _rules(architecture: str, where: str) -> Rules:
             f"architecture {architecture!r} is {WITHOUT_CACHE[architecture]}: it keeps no KV cache", where=where
         )
     if architecture not in ARCHITECTURES:
-        raise UnknownArchitecture(
-            f"architecture {shorten(architecture)!r} is not known to kvplan: it does not know its KV layout yet, "
-            "so its KV cache can't be judged",
-            where=where,
-            help="the config.json of the model may be of a family that it knows: kvplan model list --families",
-        )
+        known = "the config.json of the model may be of a family that it knows: kvplan model list --families"
+        raise unknown_architecture(architecture, where, known)
     return ARCHITECTURES[architecture]
 
 
@@ -121,7 +118,6 @@ def _experts(keys: GgufKeys, tensors: GgufTensors) -> Experts | None:
     if not tensors.moe_layers:
         return None
     experts, chosen = keys.count("expert_count"), keys.count("expert_used_count")
-    if chosen > experts:
-        raise InputError(f"{chosen} experts per token of {experts} experts can't be", where=keys.where)
+    check_experts(chosen, experts, keys.where)
     inner = keys.optional_count("expert_feed_forward_length") or tensors.expert_width
     return Experts(experts, chosen, tensors.moe_layers, inner or max(keys.per_block("feed_forward_length", default=1)))

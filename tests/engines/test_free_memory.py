@@ -11,7 +11,7 @@ from kvplan.deployments.resolve import resolve_on
 from kvplan.deployments.words import Words
 from kvplan.domain.interval import Interval
 from kvplan.engines import all_engines
-from kvplan.engines.display import device_memory, display_reserve
+from kvplan.engines.free_memory import device_memory, display_reserve
 from kvplan.engines.interface import MemoryPolicy
 from kvplan.units import GIB, gib
 from tests.engines.kit import line, on_platform, policy_of

@@ -1,16 +1,29 @@
 """True bytes of a checkpoint laid over the model that its config describes.
 
 The config says what the model is, the files what it weighs. Where the two disagree the files are right about bytes,
-and the disagreement is said.
+and the disagreement is said; where they can't belong together (``plausible.py``) they are refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Final
 
-from kvplan.checkpoints.shards import Checkpoint
-from kvplan.checkpoints.tensors import DENSE, EMBEDDING, EXPERTS, HEAD, LOOKUP, MTP, TOWER, Amount, Packing, Tally
+from kvplan.checkpoints.model import MTP_UNTOLD
+from kvplan.checkpoints.safetensors.plausible import check_body, check_total
+from kvplan.checkpoints.safetensors.shards import Checkpoint
+from kvplan.checkpoints.safetensors.tensors import (
+    DENSE,
+    EMBEDDING,
+    EXPERTS,
+    HEAD,
+    LOOKUP,
+    MTP,
+    TOWER,
+    Amount,
+    Tally,
+    are_mtp,
+)
 from kvplan.checkpoints.towers import UNKNOWN
 from kvplan.domain.model import Model, StoredWeights
 from kvplan.domain.weight_scheme import SCHEMES
@@ -19,61 +32,10 @@ from kvplan.units import to_billions, to_gib
 MOST_DIFFERENCE: Final = 0.001
 """Text bodies that differ by more are not the same model."""
 
-_SECTIONS = ("text_config", "llm_config", "language_config", "thinker_config")
 _DTYPES = {
     "BF16": "bfloat16", "F16": "float16", "F32": "float32", "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e4m3fn",
 }  # fmt: skip
 _NEAREST = {"I8": "int8", "U8": "nvfp4", "F4": "nvfp4", "I32": "gptq-int4"}
-
-
-def packing_of(keys: Mapping[str, Any]) -> Packing:
-    """How packed weights are to be counted. What the config has wrong is told elsewhere, so here it is skipped."""
-    section = _section(keys)
-    if not section:
-        return Packing(four_bit_bytes=_expert_dtype(keys) == "fp4")
-    method = (_word(section, "quant_method") or _word(section, "quant_algo")).lower()
-    algorithm = _word(section, "quant_algo").upper()
-    four_bits = section.get("load_in_4bit") is True or "FP4" in algorithm or algorithm == "MIXED_PRECISION"
-    four_bits = four_bits or _expert_dtype(keys) == "fp4"
-    groups = _table(section, "config_groups").values()
-    weights = [_table(group, "weights") for group in groups if _table(group, "weights")]
-    if weights:
-        is_float = any(item.get("type") == "float" for item in weights)
-        bits = [item.get("num_bits") for item in weights]
-        method = ("nvfp4" if 4 in bits else "fp8") if is_float else "int-pack"
-        return Packing(_bits(bits), method, four_bits or (is_float and 4 in bits))
-    hqq = _table(_table(section, "quant_config"), "weight_quant_params")
-    return Packing(_bits([section.get("bits", section.get("w_bit", hqq.get("nbits", 4)))]), method, four_bits)
-
-
-def _word(section: Mapping[str, Any], key: str) -> str:
-    value = section.get(key)
-    return value if isinstance(value, str) else ""
-
-
-def _table(section: object, key: str) -> Mapping[str, Any]:
-    value = section.get(key) if isinstance(section, Mapping) else None
-    return value if isinstance(value, Mapping) else {}
-
-
-def _section(keys: Mapping[str, Any]) -> Mapping[str, Any]:
-    for level in (*(keys.get(name) for name in _SECTIONS), keys):
-        if isinstance(level, Mapping):
-            found = level.get("quantization_config") or level.get("compression_config")
-            if isinstance(found, Mapping):
-                return found
-    return {}
-
-
-def _expert_dtype(keys: Mapping[str, Any]) -> object:
-    text = keys.get("text_config")
-    return (text.get("expert_dtype") if isinstance(text, Mapping) else None) or keys.get("expert_dtype")
-
-
-def _bits(stated: list[Any]) -> int | None:
-    """The number of bits, where there is one."""
-    first = stated[0]
-    return first if type(first) is int and 1 <= first <= 32 and all(bits == first for bits in stated) else None
 
 
 def stated_dtype(tally: Tally) -> str | None:
@@ -98,7 +60,7 @@ def with_checkpoint(model: Model, checkpoint: Checkpoint) -> Model:
 
 def _with_tensors(model: Model, tally: Tally, files: int) -> Model:
     parts = tally.parts(model.layers)
-    warnings = [text for text in model.warnings if text != UNKNOWN]
+    warnings = [text for text in model.warnings if text != UNKNOWN and not text.startswith(MTP_UNTOLD)]
     weights = model.weights
     head = parts[HEAD]
     if head.weights and not weights.lm_head:
@@ -111,6 +73,8 @@ def _with_tensors(model: Model, tally: Tally, files: int) -> Model:
         warnings.append("the files hold no output head: the embedding is taken for it")
         weights = weights._replace(lm_head=0)
     body = sum(parts[part].weights for part in (DENSE, LOOKUP, EXPERTS, EMBEDDING, HEAD))
+    check_body(model._replace(weights=weights), tally, parts, body)
+    warnings += _oddities(model, tally, body)
     if abs(body - weights.text_body) > MOST_DIFFERENCE * weights.text_body:
         warnings.append(_difference(model, body, weights.text_body, towers=parts[TOWER].weights))
     loaded = 1.0
@@ -135,6 +99,26 @@ def _with_tensors(model: Model, tally: Tally, files: int) -> Model:
     )  # fmt: skip
 
 
+def _oddities(model: Model, tally: Tally, body: int) -> Iterator[str]:
+    """Tensors that are counted, and that the config does not explain."""
+    beyond = tally.layers_beyond(model.layers)
+    if beyond and not are_mtp(beyond, model.layers):
+        yield (
+            f"the files hold layers up to {beyond[-1]}, and the config describes {model.layers} of them: layers beyond"
+            " are counted as weights without KV"
+        )
+    elif beyond and not model.mtp_kv:
+        yield (
+            f"the files hold {len(beyond)} more layers than the {model.layers} of the config, which states no MTP"
+            " heads: they are counted as such"
+        )
+    if tally.plain_integers > MOST_DIFFERENCE * body:
+        yield (
+            f"the files hold {tally.plain_integers:,} integers of 16 bits and more that no quantization of the config"
+            " explains: each is counted as a weight"
+        )
+
+
 def _difference(model: Model, found: int, computed: int, *, towers: int) -> str:
     if model.tower_elements_unknown and not towers and found > computed:
         return (
@@ -156,6 +140,7 @@ def _with_total(model: Model, total_bytes: int) -> Model:
     kept = scheme.kept_bits / 8
     dense, experts = scheme.bytes_of(weights)
     computed = dense + experts
+    check_total(model, total_bytes, computed, kept)
     warnings = [text for text in model.warnings if text != UNKNOWN]
     tower = weights.towers * kept
     if model.tower_elements_unknown and total_bytes > computed:
@@ -165,12 +150,13 @@ def _with_total(model: Model, total_bytes: int) -> Model:
     scale = total_bytes / computed
     if abs(scale - 1) > MOST_DIFFERENCE:
         warnings.append(f"the stated total is {_gib(total_bytes)}, and the config describes {_gib(computed)}")
-    table, mtp = weights.embedding * kept, scheme.mtp_bytes(weights)
+    table = weights.embedding * kept
+    mtp, mtp_experts = scheme.mtp_bytes(weights)
     stored = StoredWeights(
         dense_bytes=(dense - table - mtp - tower) * scale,
-        routed_expert_bytes=experts * scale,
+        routed_expert_bytes=(experts - mtp_experts) * scale,
         embedding_bytes=table * scale,
-        mtp_bytes=mtp * scale,
+        mtp_bytes=(mtp + mtp_experts) * scale,
         tower_bytes=tower * scale,
         lookup_bytes=weights.lookup * kept * scale,
         elements=weights.total,

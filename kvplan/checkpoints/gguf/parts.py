@@ -10,7 +10,7 @@ import os
 import re
 from typing import Final
 
-from kvplan.checkpoints.gguf_header import Header, Tensor, read_header
+from kvplan.checkpoints.gguf.header import Header, Tensor, read_header
 from kvplan.errors import InputError
 from kvplan.units import shorten
 

@@ -6,8 +6,8 @@ Source: the QuantizationConfig of vllm-project/compressed-tensors and the checkp
 from __future__ import annotations
 
 from kvplan.checkpoints.config import Config
-from kvplan.checkpoints.kept_modules import experts_only, names_experts
 from kvplan.checkpoints.quantization import ADVICE, Stored, fp8_blocks, integer_scheme
+from kvplan.checkpoints.quantization.kept_modules import experts_only, names_experts
 from kvplan.errors import CannotJudge
 from kvplan.units import shorten
 

@@ -11,12 +11,11 @@ import os
 from struct import unpack
 from typing import Any, Final, NamedTuple
 
-from kvplan.checkpoints.files import open_file, unreadable
-from kvplan.checkpoints.gguf_cursor import Cursor
-from kvplan.checkpoints.gguf_types import TENSOR_TYPES, TensorType
+from kvplan.checkpoints.files import GGUF_MAGIC, open_file, unreadable
+from kvplan.checkpoints.gguf.cursor import Cursor
+from kvplan.checkpoints.gguf.types import TENSOR_TYPES, TensorType
 from kvplan.units import LARGEST_COUNT, shorten
 
-MAGIC: Final = b"GGUF"
 _VERSIONS: Final = (2, 3)
 _MOST_KEYS: Final = 2**12
 """Real files have 20 to 60."""
@@ -102,7 +101,7 @@ def _counts(cursor: Cursor) -> tuple[int, int]:
     if cursor.file_bytes < 24:
         raise cursor.wrong("is too short for a GGUF file", help="download the file again")
     magic, version = cursor.take(4), cursor.number("I")
-    if magic != MAGIC:
+    if magic != GGUF_MAGIC:
         raise cursor.wrong("is no GGUF file: it does not start with GGUF")
     if version not in _VERSIONS:
         if version in (3 << 24, 2 << 24):

@@ -27,7 +27,8 @@ _METADATA = "__metadata__"
 _KEYS = frozenset(("dtype", "shape", "data_offsets"))
 _MOST_DIMENSIONS: Final = 64
 _LONGEST_NAME: Final = 1000
-_POINTER: Final = b"version https://git-lfs.github.com/spec/"
+POINTER: Final = "version https://git-lfs.github.com/spec/"
+"""How a git-lfs pointer begins."""
 _POINTER_BYTES: Final = 1024
 """Git LFS refuses to read a longer file as a pointer."""
 
@@ -66,7 +67,7 @@ def read_header(file: str, where: str) -> list[Tensor] | Pointer:
     with open_file(file, where) as stream:
         found = os.fstat(stream.fileno()).st_size
         start = read_bytes(stream, min(found, _POINTER_BYTES), where)
-        if start.startswith(_POINTER):
+        if start.startswith(POINTER.encode()):
             return Pointer(_pointed_bytes(start, where))
         header = _header_text(stream, start, found, where)
     tensors = [_tensor(name, keys, where) for name, keys in _entries(header, where)]
