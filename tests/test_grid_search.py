@@ -135,6 +135,13 @@ def test_axes_have_an_end() -> None:
         sweep(CASES["one-gpu"], "1k:64k:900", "1:4096:900")
 
 
+@pytest.mark.parametrize("context", ["p50=4k,p95=32k,max=128k", "requests.csv", "Requests.JSONL", "requests.json"])
+def test_a_spread_is_no_axis(context: str) -> None:
+    with pytest.raises(InputError, match="a sweep takes ranges and lists of single lengths") as caught:
+        sweep(CASES["desktop"], context, "1")
+    assert "kvplan fit" in str(caught.value.help)
+
+
 def test_grids_hold_both_ends_and_whole_numbers() -> None:
     for low, high in ((1, 1), (1, 2), (5, 1000), (4096, 2**20)):
         for axis in (doubling(low, high), geometric(low, high, 7)):

@@ -10,7 +10,7 @@ from kvplan.assess import constants, numbers
 from kvplan.assess.frame import Frame, numbers_of
 from kvplan.assess.input_warnings import input_warnings
 from kvplan.assess.judge import judge
-from kvplan.assess.topology import topology_excuse
+from kvplan.assess.topology import layout_excuse, topology_excuse
 from kvplan.assess.verdict import decide
 from kvplan.assess.weight_formats import weight_excuse
 from kvplan.core.cpu import numa_rate_fraction
@@ -126,6 +126,7 @@ def gpu_memory(frame: Frame) -> GpuMemory:
     budget = policy.budget.bytes
     pool = Interval(*(max(value, 0.0) for value in (
         budget.low - taken.high, budget.best - taken.best, budget.high - taken.low)))  # fmt: skip
+    pool = pool.scaled(1.0 - policy.state_pool_fraction)
     kv_format = frame.resident_kernel.format if frame.resident_kernel else NATIVE_16_BIT
     token_bytes = growing_bytes_per_token(numbers.kv_growths(deployment.model, kv_format, deployment.layout, policy))
     assert deployment.host.gpu is not None
@@ -184,4 +185,4 @@ def _excuse(deployment: Deployment) -> Excuse | None:
             "no", "context", f"{deployment.model.name} takes {limit:,} tokens at most, {asked:,} are asked for"
         )
     layout = topology_excuse(deployment.model, deployment.layout, deployment.host.gpus)
-    return layout or weight_excuse(deployment)
+    return layout or layout_excuse(deployment) or weight_excuse(deployment)

@@ -86,7 +86,9 @@ def _resident_formula(judged: Judged) -> str:
         one += f" + {charges.resident_tokens:.0f} tokens"
     if judged.placed.bounded_bytes:
         one += f" + {judged.placed.bounded_bytes:.0f} B windows"
-    return f"sequences on the GPU x ({one})"
+    set_aside = judged.ends[1].limits.state_pool_bytes
+    pool = f", states at least the {set_aside:.0f} B set aside" if set_aside else ""
+    return f"sequences on the GPU x ({one}){pool}"
 
 
 def _dram_capacity(judged: Judged) -> list[Part]:

@@ -49,7 +49,7 @@ def numbers_of(deployment: Deployment, policy: MemoryPolicy) -> tuple[EndNumbers
     low, best, high = (
         EndNumbers(
             numbers.model_work(deployment, weights[end]),
-            rates.gpu_rates(gpu, deployment, end),
+            rates.slowed(rates.gpu_rates(gpu, deployment, end), policy.read_fraction[2 - end]),
             rates.host_rates(deployment, end),
             numbers.limits(deployment, policy, end),
             traffic,

@@ -6,7 +6,10 @@ from kvplan.assess.weight_formats import weight_warnings
 from kvplan.domain.deployment import Deployment
 from kvplan.engines import find_engine
 
-_SETTINGS = ("gpu_memory_utilization", "mem_fraction_static", "max_num_batched_tokens", "max_num_seqs", "block_size")
+_SETTINGS = (
+    "gpu_memory_utilization", "mem_fraction_static", "max_num_batched_tokens", "max_num_seqs", "block_size",
+    "enforce_eager",
+)  # fmt: skip
 
 
 def input_warnings(deployment: Deployment) -> tuple[str, ...]:
@@ -30,7 +33,7 @@ def _unknown_inputs(deployment: Deployment) -> list[str]:
 def _unused_settings(deployment: Deployment) -> list[str]:
     settings = deployment.settings
     known = find_engine(deployment.engine.name).settings_flags
-    unused = [name for name in _SETTINGS if getattr(settings, name) is not None and name not in known]
+    unused = [name for name in _SETTINGS if getattr(settings, name) not in (None, False) and name not in known]
     found = [f"--{name.replace('_', '-')} is not a setting of {deployment.engine.name}: not used" for name in unused]
     if settings.cpu_offload_bytes:
         found.append("--cpu-offload-gb is judged in weight-offload only")

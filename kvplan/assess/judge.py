@@ -234,9 +234,11 @@ def _loss_of_kernel(frame: Frame, kernel: KvKernel) -> Accuracy:
 
 
 def _command(frame: Frame, strategy: Strategy, judged: Judged) -> str | None:
+    if frame.topology_excuse is not None and frame.topology_excuse.bound_by == "kernel":
+        return None
     flags = strategy.flags(frame.situation, judged.cautious)
     engine, kernel = find_engine(frame.deployment.engine.name), frame.resident_kernel
-    if strategy.kv_suffix is None and kernel is not None and "kv_cache_dtype" not in engine.settings_flags:
+    if strategy.kv_suffix is None and kernel is not None:
         chosen = engine.kv_flags(kernel, frame.deployment)
         flags = None if flags is None or chosen is None else (*chosen, *flags)
     return None if flags is None else engine.command(frame.deployment, flags) or None

@@ -179,7 +179,16 @@ def limits(deployment: Deployment, policy: MemoryPolicy, end: int) -> Limits:
         spill_to_bytes=policy.budget.bytes[2 - end] * (1.0 - objectives.margin_fraction),
         prefill_chunk_tokens=float(policy.prefill_chunk_tokens),
         offloaded_weight_bytes=deployment.settings.cpu_offload_bytes or 0.0,
+        state_pool_bytes=state_pool_bytes(deployment, policy, end),
     )
+
+
+def state_pool_bytes(deployment: Deployment, policy: MemoryPolicy, end: int) -> float:
+    """What the engine sets aside on one GPU for recurrent states: a share of what weights leave of its budget."""
+    if not policy.state_pool_fraction:
+        return 0.0
+    left = policy.budget.bytes[2 - end] - weight_bytes(deployment)[end]
+    return max(left, 0.0) * policy.state_pool_fraction
 
 
 def prompt_fraction(workload: Workload) -> float:

@@ -36,6 +36,12 @@ def gpu_rates(gpu: Gpu, deployment: Deployment, end: int) -> GpuRates:
     )
 
 
+def slowed(gpu: GpuRates, fraction: float) -> GpuRates:
+    """The same where weights and KV are read at this share of the rate."""
+    weights, kv = gpu.weight_bytes_per_s * fraction, gpu.kv_bytes_per_s * fraction
+    return gpu._replace(weight_bytes_per_s=weights, kv_bytes_per_s=kv)
+
+
 def unpacking_fraction(deployment: Deployment, gpu: Gpu) -> Interval:
     """Rate at which decode reads weights of this type on this device, relative to 16-bit ones of as many bytes."""
     scheme = deployment.weight_scheme

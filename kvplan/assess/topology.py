@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from kvplan.deployments.layout import heads_divide
-from kvplan.domain.deployment import Layout
+from kvplan.domain.deployment import Deployment, Layout
 from kvplan.domain.model import Model
+from kvplan.engines import find_engine
 from kvplan.strategies.interface import Excuse
 
 
@@ -37,3 +38,11 @@ def topology_excuse(model: Model, layout: Layout, gpus: int) -> Excuse | None:
         text = f"tokens do not divide over --dcp {layout.dcp} of {layout.tp} tensor-parallel ranks"
         return Excuse("no", "topology", f"{text}: every KV head must be on that many, and no layer may have a window")
     return None
+
+
+def layout_excuse(deployment: Deployment) -> Excuse | None:
+    """Why this engine has no such layout: decode context parallelism is vLLM's and SGLang's."""
+    name, ranks = deployment.engine.name, deployment.layout.dcp
+    if ranks == 1 or name == "generic" or "dcp" in find_engine(name).settings_flags:
+        return None
+    return Excuse("no", "kernel", f"{name} has no decode context parallelism: leave out --dcp {ranks}")

@@ -15,6 +15,8 @@ from kvplan.errors import UnknownName
 SHIPPED: Final = "models.toml"
 SECTION: Final = "models"
 _FILE_ENDINGS = (".json", ".gguf", ".safetensors")
+_FETCHING = "fit, kv, sweep, model show and model import"
+"""Commands that take ``--fetch``."""
 
 
 class ModelRow(NamedTuple):
@@ -51,7 +53,7 @@ def load_model(name: str, extra: Sequence[str] = (), *, fetch: bool = False) -> 
         return read_model(name)
     error = UnknownName.of("model", name, [*table.names(), *table.aliases()], listing="kvplan model list")
     if not fetch and looks_like_hub_id(name):
-        error.help = f"{error.help}; fit, kv and model import read it from the Hugging Face Hub with --fetch"
+        error.help = f"{error.help}; {_FETCHING} read it from the Hugging Face Hub with --fetch"
     raise error
 
 

@@ -19,7 +19,7 @@ from kvplan.catalog.files import (
     shipped_file,
 )  # fmt: skip
 from kvplan.catalog.row_names import refuse_taken
-from kvplan.errors import CatalogError
+from kvplan.errors import CatalogError, InputError
 from kvplan.units import shorten
 
 
@@ -102,6 +102,8 @@ def _config_paths_with(path: str) -> list[str]:
 @contextmanager
 def row_target(kind: str, shipped_name: str, catalog: str | None) -> Iterator[RowTarget]:
     """The file at ``catalog``, or the one of the same name as the shipped one in the user's config folder."""
+    if catalog is not None and not catalog.strip():
+        raise InputError("--catalog must name a file to write to", help="leave it out for the one in your config folder")
     path = catalog or os.path.join(config_folder(), shipped_name)
     with opened(path, make_folder=catalog is None) as file:
         yield RowTarget(kind, shipped_name, path, file)

@@ -12,6 +12,8 @@ from kvplan.units import MIB, shorten
 
 GGUF_MAGIC: Final = b"GGUF"
 """The first bytes of every GGUF file."""
+LFS_POINTER: Final = b"version https://git-lfs.github.com/spec/"
+"""How a git-lfs pointer begins: what a clone without the large files leaves in their place."""
 WEIGHTS_SUFFIX: Final = ".safetensors"
 INDEX_SUFFIX: Final = ".safetensors.index.json"
 
@@ -45,11 +47,20 @@ def read_bytes(stream: BinaryIO, most: int, where: str) -> bytes:
         raise unreadable(error, where) from None
 
 
+def refuse_pointer(stream: BinaryIO, where: str) -> None:
+    """InputError where a git-lfs pointer lies in the place of the file; else the stream is at its begin again."""
+    start = read_bytes(stream, len(LFS_POINTER), where)
+    if start == LFS_POINTER:
+        raise InputError("is a git-lfs pointer, not the file that it stands for", where=where, help="git lfs pull")
+    stream.seek(0)
+
+
 def read_object(
     file: str, where: str, *, largest: int = LARGEST_CONFIG_BYTES, what: str = "config.json"
 ) -> dict[str, Any]:
     """The JSON object in a file of at most ``largest`` bytes; ``what`` is what it was expected to be."""
     with open_file(file, where) as stream:
+        refuse_pointer(stream, where)
         data = read_bytes(stream, largest + 1, where)
     if len(data) > largest:
         raise InputError(f"is larger than {largest // MIB} MiB, too large for a {what}", where=where)
@@ -85,6 +96,10 @@ def few(names: Sequence[str]) -> str:
 
 def unreadable(error: Exception, where: str) -> InputError:
     """What the system says about a path. ValueError: a null byte or a lone surrogate in it."""
+    if isinstance(error, FileNotFoundError) and isinstance(error.filename, str) and os.path.islink(error.filename):
+        target = shorten(os.readlink(error.filename), 120)  # a download cache that was moved or cleaned leaves these
+        message = f"is a broken link: there is no such file {target}"
+        return InputError(message, where=where, help="download the file again, or link it anew")
     if isinstance(error, FileNotFoundError):
         return InputError("there is no such file", where=where, help="give a config.json or a folder that holds one")
     reason = getattr(error, "strerror", None) or str(error)

@@ -17,11 +17,10 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from kvplan.checkpoints.files import LARGEST_CONFIG_BYTES, WEIGHTS_SUFFIX, few
+from kvplan.checkpoints.files import LARGEST_CONFIG_BYTES, LFS_POINTER, WEIGHTS_SUFFIX, few
 from kvplan.checkpoints.hub_client import HubRepository, quiet
 from kvplan.checkpoints.hub_id import HUB_ID
 from kvplan.checkpoints.read import read_model
-from kvplan.checkpoints.safetensors.header import POINTER
 from kvplan.checkpoints.safetensors.shards import INDEX
 from kvplan.domain.model import Model
 from kvplan.errors import CannotJudge, InputError, KvplanError
@@ -188,7 +187,7 @@ def _write_hollow(path: str, header: bytes, file_bytes: int) -> None:
 
 
 def _write_pointer(path: str, file_bytes: int) -> None:
-    text = f"{POINTER}v1\noid sha256:{'0' * 64}\nsize {file_bytes}\n"
+    text = f"{LFS_POINTER.decode()}v1\noid sha256:{'0' * 64}\nsize {file_bytes}\n"
     with open(path, "w", encoding="ascii") as stream:
         stream.write(text)
 

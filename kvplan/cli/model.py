@@ -89,6 +89,8 @@ def list_command(
 ) -> None:
     """The models of the catalogs: size, attention, KV bytes per token, context."""
     if families_:
+        o.refuse_beside("--families", {"WORDS": words, "--family": family, "--attention": attention,
+                                       "--max-parameters": max_parameters})  # fmt: skip
         return write(families(), listing_formats, format, output)
     answer = models(
         tuple(catalog or ()),

@@ -214,6 +214,13 @@ def words_of(options: dict[str, object], **changes: object) -> Words:
     return Words(**given)  # type: ignore[arg-type]
 
 
+def refuse_beside(flag: str, others: dict[str, object]) -> None:
+    """InputError for options that would be ignored beside ``flag``: those that were given, by name."""
+    given = [name for name, value in others.items() if value is not None and value != []]
+    if given:
+        raise InputError(f"{flag} takes no {' and no '.join(given)}", help=f"leave out {flag} or the filters")
+
+
 def format_named(text: str | None, known: tuple[str, ...], default: str) -> str:
     """The format that ``--format`` names."""
     name = (text or default).lower()

@@ -61,6 +61,14 @@ def bounded_bytes(kv: KvGrowths, tokens: float) -> float:
     return total
 
 
+def fixed_bytes(kv: KvGrowths) -> float:
+    """Bytes that a sequence holds whatever its length."""
+    total = 0.0
+    for growth in kv:
+        total += growth.bytes_per_sequence
+    return total
+
+
 def bounded_read_bytes(kv: KvGrowths, tokens: float) -> float:
     """Bytes of windows and states that one decode step reads."""
     total = 0.0

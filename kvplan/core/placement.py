@@ -6,6 +6,7 @@ from kvplan.core.accounts import Placement
 from kvplan.core.kv_cache import (
     bounded_bytes,
     bounded_read_bytes,
+    fixed_bytes,
     growing_bytes,
     growing_bytes_per_token,
     growing_read_bytes,
@@ -34,11 +35,15 @@ def growing_resident_bytes(plan: Plan, context_tokens: float, sequences: float) 
 
 
 def resident_kv_bytes(plan: Plan, context_tokens: float, sequences: float) -> float:
-    """KV (or index and cache of it) that the strategy keeps in HBM: growing share, tokens, windows, in flight."""
+    """KV (or index and cache of it) that the strategy keeps in HBM: growing share, tokens, windows, in flight.
+
+    What is set aside for states and not filled is gone all the same.
+    """
     kept_tokens = min(plan.charges.resident_tokens, context_tokens)
     one = kept_tokens * growing_bytes_per_token(plan.kv) + bounded_bytes(plan.kv, context_tokens)
     in_flight = in_flight_bytes(plan.kv, sequences * context_tokens)
-    return growing_resident_bytes(plan, context_tokens, sequences) + sequences * one + in_flight
+    unused = max(plan.limits.state_pool_bytes - sequences * fixed_bytes(plan.kv), 0.0)
+    return growing_resident_bytes(plan, context_tokens, sequences) + sequences * one + in_flight + unused
 
 
 def experts_spilled_bytes(plan: Plan, moved_bytes: float) -> float:

@@ -171,6 +171,8 @@ class Limits(NamedTuple):
     """Tokens of one prefill pass."""
     offloaded_weight_bytes: float
     """Weights of each GPU that the engine is told to keep in host memory, whatever room there is."""
+    state_pool_bytes: float = 0.0
+    """Per GPU, set aside for what sequences hold whatever their length, whether they fill it or not; 0: nothing is."""
 
 
 class Traffic(NamedTuple):

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
+from collections.abc import Sequence
 
-from kvplan.domain.lengths import Lengths, from_quantiles, from_requests
+from kvplan.domain.lengths import Lengths, from_quantiles, from_requests, mean_bounds
 from kvplan.errors import InputError
 from kvplan.traces.lengths import request_lengths
 from kvplan.units import parse_tokens, shorten
 
-_FORM = "e.g. --context p50=4k,p95=32k,max=128k (max is the longest single request), or a trace as .csv or .jsonl"
+_FORM = "e.g. --context p50=4k,p95=32k,max=128k (max is the longest single request), or a trace: .csv, .jsonl, .json"
 _PERCENTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?)$")
-_TRACES = (".csv", ".jsonl")
+_TRACES = (".csv", ".jsonl", ".json")
 
 
 def is_spread(text: str) -> bool:
@@ -26,7 +28,7 @@ def read_lengths(text: str, flag: str = "--context") -> tuple[Lengths, int | Non
         requests = request_lengths(text)
         output = round(sum(output for _, output in requests) / len(requests))
         return from_requests(requests, f"{len(requests):,} requests of {shorten(text, 200)}"), max(output, 1)
-    stated = dict(_pair(item, flag) for item in text.split(",") if item.strip())
+    stated = _stated(text, flag)
     mean = stated.pop("mean", None)
     if "max" not in stated:
         raise InputError(f"{flag} {shorten(text)!r} states no max", help=_FORM)
@@ -35,15 +37,49 @@ def read_lengths(text: str, flag: str = "--context") -> tuple[Lengths, int | Non
         if upper < lower:
             name = "max" if fraction == 1.0 else f"p{100 * fraction:g}"
             raise InputError(f"{flag}: {name}={upper} is below a lower quantile of {lower}", help=_FORM)
-    if mean is not None and mean > points[-1][1]:
-        raise InputError(f"{flag}: mean={mean} is above max={points[-1][1]}")
+    if mean is not None:
+        _check_mean(mean, points, flag)
     return from_quantiles(points, None if mean is None else float(mean)), None
 
 
-def _pair(item: str, flag: str) -> tuple[str, int]:
-    name, _, value = item.partition("=")
-    name = name.strip().lower()
-    return ("max" if name == "p100" else name), parse_tokens(value, what=f"{flag} {shorten(name)}")
+def check_output(output_tokens: int | None, lengths: Lengths) -> int | None:
+    """``--output-tokens``; InputError where it leaves nothing of a mean sequence for the prompt."""
+    if output_tokens is not None and output_tokens >= lengths.mean_tokens.best:
+        raise InputError(
+            f"--output-tokens {output_tokens}: the sequences of --context have {lengths.mean_tokens.best:,.0f} tokens"
+            " on average, prompt and output together",
+            help="give less output, or the lengths with it",
+        )
+    return output_tokens
+
+
+def _stated(text: str, flag: str) -> dict[str, int]:
+    """Every name that the text states, each once, with its tokens."""
+    stated: dict[str, int] = {}
+    for item in text.split(","):
+        if not item.strip():
+            continue
+        name, _, value = item.partition("=")
+        name = name.strip().lower()
+        percentile = _PERCENTILE.match(name)
+        name = f"p{float(percentile[1]):.15g}" if percentile else "max" if name == "p100" else name
+        if name in stated:
+            raise InputError(f"{flag} {shorten(text)!r} states {shorten(name)} twice", help=_FORM)
+        stated[name] = parse_tokens(value, what=f"{flag} {shorten(name)}")
+    return stated
+
+
+def _check_mean(mean: int, points: Sequence[tuple[float, int]], flag: str) -> None:
+    """InputError for a mean that no lengths with these quantiles can have."""
+    longest = points[-1][1]
+    if mean > longest:
+        raise InputError(f"{flag}: mean={mean} is above max={longest}")
+    least, most = mean_bounds(points)
+    if not least <= mean <= most:
+        raise InputError(
+            f"{flag}: mean={mean} can't be: with these quantiles it is from {math.ceil(least)} to {math.floor(most)}",
+            help="leave out the mean, which is then estimated, or correct the quantiles",
+        )
 
 
 def _fraction(name: str, flag: str) -> float:

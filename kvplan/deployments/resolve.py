@@ -8,7 +8,7 @@ from kvplan.catalog.hardware import load_host
 from kvplan.catalog.models import load_model
 from kvplan.checkpoints.quantization import ADVICE
 from kvplan.deployments.layout import natural_layout
-from kvplan.deployments.lengths import is_spread, read_lengths
+from kvplan.deployments.lengths import check_output, is_spread, read_lengths
 from kvplan.deployments.overrides import overridden
 from kvplan.deployments.speculation import drafting_of, with_drafts
 from kvplan.deployments.words import AUTO_LENGTHS, Words
@@ -118,7 +118,7 @@ def _workload(words: Words, model: Model) -> Workload:
     lengths = None
     if words.context is not None and is_spread(str(words.context)):
         lengths, mean_output = read_lengths(str(words.context))
-        output = output or mean_output
+        output = check_output(output, lengths) or mean_output
     context = lengths.longest_tokens if lengths else tokens(words.context, "--context") or _length(words)
     if context is None:
         context = (prompt or 0) + (output or 0) if prompt else None

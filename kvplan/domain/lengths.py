@@ -57,7 +57,7 @@ def from_quantiles(points: Sequence[tuple[float, int]], mean_tokens: float | Non
     deviation = math.sqrt(max(second - first * first, 0.0))
     if mean_tokens is not None:
         return Lengths(tuple(points), Interval.exact(mean_tokens), deviation * mean_tokens / first, "given")
-    bounds = _bounds(points)
+    bounds = mean_bounds(points)
     enough = len(points) > 2 and any(0.4 <= fraction <= 0.6 for fraction, _ in points)
     errors = MEAN_ERROR if enough else MEAN_ERROR_OF_FEW
     mean = Interval(*(min(max(first * error, bounds[0]), bounds[1]) for error in errors))
@@ -70,14 +70,19 @@ def from_requests(requests: Sequence[tuple[int, int]], source: str) -> Lengths:
     While it does it holds its prompt and on average half of its output.
     """
     weights = [max(output, 1) for _, output in requests]
-    held = [prompt + max(output, 1) / 2.0 for prompt, output in requests]
+    held = [prompt + output / 2.0 for prompt, output in requests]
     total = float(sum(weights))
     mean = sum(weight * tokens for weight, tokens in zip(weights, held, strict=True)) / total
     square = sum(weight * tokens * tokens for weight, tokens in zip(weights, held, strict=True)) / total
     whole = sorted(prompt + output for prompt, output in requests)
-    points = [(fraction, whole[int(fraction * (len(whole) - 1))]) for fraction in (0.5, 0.9, 0.95, 0.99, 1.0)]
+    points = [(fraction, whole[_rank(fraction, len(whole))]) for fraction in (0.5, 0.9, 0.95, 0.99, 1.0)]
     deviation = math.sqrt(max(square - mean * mean, 0.0))
     return Lengths(tuple(points), Interval.exact(mean), deviation, source)
+
+
+def _rank(fraction: float, count: int) -> int:
+    """Index of the first of so many ascending values that this fraction of them does not exceed."""
+    return max(math.ceil(fraction * count - 1e-9), 1) - 1
 
 
 def _moments(scores: Sequence[tuple[float, float]]) -> tuple[float, float]:
@@ -111,7 +116,7 @@ def _normal(score: float) -> float:
     return 0.5 * math.erfc(-score / math.sqrt(2.0))
 
 
-def _bounds(points: Sequence[tuple[float, int]]) -> tuple[float, float]:
+def mean_bounds(points: Sequence[tuple[float, int]]) -> tuple[float, float]:
     """The least and the largest mean that quantiles allow, whatever lies between them."""
     least = most = 0.0
     before, tokens_before = 0.0, 1

@@ -6,6 +6,7 @@ from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import KvFormat
+from kvplan.engines.drafting import draft_warnings
 from kvplan.engines.free_memory import device_memory
 from kvplan.engines.interface import KvKernel, MemoryPolicy, Term
 
@@ -48,7 +49,10 @@ class Generic:
             engine_cores=0.0,
             engine_cores_source="not modelled for engine generic",
             copies_kv_heads=False,
-            warnings=("engine generic has no activations, runtime or graphs: a real engine fits less",),
+            warnings=(
+                "engine generic has no activations, runtime or graphs: a real engine fits less",
+                *draft_warnings(deployment),
+            ),
         )
 
     def kv_kernels(self, gpu: Gpu) -> dict[str, KvKernel]:

@@ -82,6 +82,10 @@ class MemoryPolicy(NamedTuple):
     frees_chunks: bool = True
     """False where layers of chunked attention keep every token, as if their attention were full."""
     state_bytes: StateBytes = StateBytes(2.0, 2.0)
+    state_pool_fraction: float = 0.0
+    """Of what weights leave, the share that is set aside for recurrent states, whoever uses it; 0: one common pool."""
+    read_fraction: Interval = Interval(1.0, 1.0, 1.0)
+    """Rate at which a step reads weights and KV, relative to what the device gives other engines and models."""
     copies_kv_heads: bool = True
     """More tensor-parallel ranks than KV heads: each rank keeps a copy of one head."""
     warnings: tuple[str, ...] = ()
@@ -98,7 +102,7 @@ class Engine(Protocol):
     lighter_weights: tuple[str, ...]
     """Names of weight_scheme.SCHEMES that it reads and people quantize to, the most precise first."""
     settings_flags: dict[str, str]
-    """EngineSettings field -> the engine's own flag, for those it has."""
+    """EngineSettings field, or ``dcp`` -> the engine's own flag, for those it has."""
 
     def resolve_version(self, version: str) -> str:
         """The version, if modelled; InputError otherwise."""
@@ -168,6 +172,10 @@ def served_model(deployment: Deployment) -> str:
     model, scheme = deployment.model, deployment.settings.weights
     name = model.hub_id or model.name
     short_name = name.rsplit("/", 1)[-1]
+    if reads_gguf_file(deployment):
+        return quoted(model.source)
+    if scheme is not None and scheme != model.dtype and deployment.weight_scheme.llama_cpp:
+        return quoted(f"PATH/TO/{short_name}-{scheme.upper()}.gguf")
     if scheme is not None and scheme not in (model.dtype, "fp8"):
         return quoted(f"PATH/TO/{short_name}-{scheme}")
     if model.hub_id or model.catalog_name:
@@ -177,6 +185,41 @@ def served_model(deployment: Deployment) -> str:
         return quoted(f"PATH/TO/{short_name}")
     folder = folder or "."
     return quoted(f"./{folder}" if folder.startswith("-") else folder)
+
+
+def reads_gguf_file(deployment: Deployment) -> bool:
+    """Whether the weights are those of the GGUF file that was read."""
+    model = deployment.model
+    return model.source.endswith(".gguf") and deployment.settings.weights in (None, model.dtype)
+
+
+def gguf_warnings(deployment: Deployment, tokenizer_flag: str) -> tuple[str, ...]:
+    """What vLLM and SGLang want beside a GGUF file."""
+    if not deployment.weight_scheme.llama_cpp:
+        return ()
+    advice = f"add {tokenizer_flag} with the original model's id: the one inside the file may not convert"
+    return (f"{deployment.engine.name} reads a GGUF file of one part only; {advice}",)
+
+
+def kv_word(kernel: KvKernel, deployment: Deployment) -> str:
+    """What the KV-type flag is given: the user's own spelling (``fp8_e5m2``) where it is of the same family."""
+    wanted = (deployment.settings.kv_cache_dtype or "").lower()
+    family = kernel.flag.partition("_e")[0] + "_"
+    return wanted if wanted.startswith(family) and kernel.flag.startswith("fp8") else kernel.flag
+
+
+def replica_users(deployment: Deployment) -> int:
+    """Users on the fullest replica."""
+    return -(-deployment.workload.users // deployment.layout.dp)
+
+
+def one_server_a_replica(deployment: Deployment) -> tuple[str, ...]:
+    """What must be said of an engine that has no data parallelism of its own."""
+    replicas = deployment.layout.dp
+    if replicas == 1:
+        return ()
+    name = deployment.engine.name
+    return (f"{name} has no data parallelism: start {replicas} servers, each on its own GPUs, behind a load balancer",)
 
 
 def quoted(word: str) -> str:

@@ -10,8 +10,18 @@ from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Gpu, Host
 from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import KvFormat
+from kvplan.engines.drafting import draft_warnings
 from kvplan.engines.free_memory import device_memory
-from kvplan.engines.interface import KvKernel, MemoryPolicy, StateBytes, Term, quoted
+from kvplan.engines.interface import (
+    KvKernel,
+    MemoryPolicy,
+    StateBytes,
+    Term,
+    one_server_a_replica,
+    quoted,
+    reads_gguf_file,
+    replica_users,
+)
 from kvplan.engines.versions import release, within
 from kvplan.units import gib
 
@@ -60,11 +70,11 @@ class LlamaCpp:
         return (f"-ctk {kernel.flag}", f"-ctv {kernel.flag}")
 
     def command(self, deployment: Deployment, extra_flags: tuple[str, ...]) -> str:
-        workload = deployment.workload
+        slots = replica_users(deployment)
         flash = "-fa on" if _build(deployment) >= _FLASH_WORD_BUILD else "-fa"
         parts = [
             f"llama-server -m {gguf_file(deployment)} {flash}",
-            f"-c {workload.context_tokens * workload.users} -np {workload.users}",
+            f"-c {deployment.workload.context_tokens * slots} -np {slots}",
         ]
         all_layers = max(99, deployment.model.layers + 1)
         parts += [] if any(flag.startswith("-ngl") for flag in extra_flags) else [f"-ngl {all_layers}"]
@@ -73,7 +83,7 @@ class LlamaCpp:
 
 def gguf_file(deployment: Deployment) -> str:
     """The file that was read, else the model's file as people name it: ``Llama-3.1-8B-Instruct-Q4_K_M.gguf``."""
-    if deployment.model.source.endswith(".gguf") and not deployment.settings.weights:
+    if reads_gguf_file(deployment):
         return quoted(deployment.model.source)
     model = (deployment.model.hub_id or deployment.model.name).rsplit("/", 1)[-1]
     return quoted(f"{model}-{(deployment.settings.weights or deployment.model.dtype).upper()}.gguf")
@@ -128,10 +138,11 @@ def _runtime(host: Host) -> Term:
 
 
 def _warnings(deployment: Deployment) -> tuple[str, ...]:
+    said = (*one_server_a_replica(deployment), *draft_warnings(deployment))
     if deployment.layout.tp > 1:
         name = deployment.engine.name
-        return (f"not calibrated: {name} gives each GPU whole layers; --tp is judged as if it split them",)
-    return ()
+        return (f"not calibrated: {name} gives each GPU whole layers; --tp is judged as if it split them", *said)
+    return said
 
 
 ENGINE = LlamaCpp()

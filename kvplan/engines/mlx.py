@@ -14,6 +14,7 @@ from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import KvFormat
 from kvplan.domain.model import Model
+from kvplan.engines.drafting import draft_warnings
 from kvplan.engines.free_memory import device_memory
 from kvplan.engines.interface import KvKernel, MemoryPolicy, StateBytes, Term, served_model
 from kvplan.engines.versions import release, within
@@ -30,6 +31,14 @@ _FREES_WINDOWS = (
 """Families whose files in mlx-lm make a rotating cache for sliding layers; elsewhere these keep every token."""
 _CACHE = "mlx-lm 0.32 models/cache.py: bits + 16-bit scale and bias over a group of 64"
 _BENCHMARKS = "mlx-lm BENCHMARKS.md, peak memory of Qwen3-4B and Qwen3-30B-A3B on an M4 Max (fit, 5 % of the peak)"
+
+
+_MIXTURE_RATE = Interval(0.6, 0.85, 1.0)
+"""Mixtures and MLA decode below what their bytes take, dense models do not.
+
+Source: of the rate of dense ones, Qwen3-30B-A3B on M4 Max 0.84 to 0.90 (mlx-lm BENCHMARKS.md); Qwen3.5-35B-A3B and
+122B-A10B on M2 Ultra 0.57 to 0.60 at 4k tokens; DeepSeek-V3 4-bit on M3 Ultra 0.63 (17 to 18 tokens/s).
+"""
 
 
 class Mlx:
@@ -64,6 +73,7 @@ class Mlx:
             window_in_flight_tokens=CHUNK_TOKENS - 1,
             window_growth_fraction=0.0 if deployment.model.model_type.startswith(_FREES_WINDOWS) else 1.0,
             state_bytes=StateBytes(2.0, 4.0),
+            read_fraction=_MIXTURE_RATE if _is_slow(deployment.model) else Interval.exact(1.0),
             paged=False,
             engine_dram=nothing._replace(formula="inside the one pool"),
             engine_cores=2.0,
@@ -100,6 +110,10 @@ class Mlx:
 def score_bytes_per_token(model: Model) -> float:
     """Attention scores of one chunk for each token of context, where they are not fused: heads x 2048 x 2 bytes."""
     return model.attention_heads * CHUNK_TOKENS * 2.0
+
+
+def _is_slow(model: Model) -> bool:
+    return model.experts is not None or any(layers.latent for layers in model.kv)
 
 
 def _fused(deployment: Deployment) -> bool:
@@ -141,7 +155,9 @@ def _cache_bytes(deployment: Deployment) -> float:
 
 
 def _warnings(deployment: Deployment) -> tuple[str, ...]:
-    found = ["not calibrated: mlx-lm's working memory rests on two models, at 2048 tokens"]
+    found = ["not calibrated: mlx-lm's working memory rests on two models, at 2048 tokens", *draft_warnings(deployment)]
+    if any(layers.latent for layers in deployment.model.kv):
+        found.append("not calibrated: mlx-lm on MLA; an older MLX decoded DeepSeek-V3 at 6.4 tokens/s after 13k tokens")
     if deployment.weight_scheme.llama_cpp:
         found.append(f"mlx-lm does not read GGUF files such as {deployment.weight_scheme.name}: see --weights mlx-4bit")
     if deployment.layout.gpus > 1:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from kvplan.domain.deployment import Deployment
 from kvplan.domain.interval import Interval
 from kvplan.engines.free_memory import FIT_MARGIN_BYTES, device_memory, less
-from kvplan.engines.interface import KvKernel, MemoryPolicy, Term
+from kvplan.engines.interface import KvKernel, MemoryPolicy, Term, replica_users
 from kvplan.engines.llama_cpp import LlamaCpp, host_memory, server_policy
 from kvplan.engines.versions import within
 
@@ -49,7 +49,7 @@ class Ollama(LlamaCpp):
         workload = deployment.workload
         parts = [
             f"OLLAMA_CONTEXT_LENGTH={workload.context_tokens}",
-            f"OLLAMA_NUM_PARALLEL={workload.users}",
+            f"OLLAMA_NUM_PARALLEL={replica_users(deployment)}",
             "OLLAMA_FLASH_ATTENTION=1",
             *(["OLLAMA_SCHED_SPREAD=1"] if deployment.layout.gpus > 1 else []),
         ]
@@ -75,7 +75,7 @@ def _budget(deployment: Deployment) -> Term:
 def _micro_batch(deployment: Deployment, budget: Term, weight_bytes: float) -> int:
     """512 tokens; 1024 or 2048 for long contexts where weights and a 16-bit KV cache leave enough of the device."""
     model, workload = deployment.model, deployment.workload
-    tokens = workload.context_tokens * workload.users
+    tokens = workload.context_tokens * replica_users(deployment)
     elements = sum(layers.layers * layers.elements_per_token for layers in model.kv) / deployment.layout.gpus
     taken = weight_bytes + 2.0 * elements * tokens
     for longer_than, batch, share in _BATCHES:
@@ -86,7 +86,7 @@ def _micro_batch(deployment: Deployment, budget: Term, weight_bytes: float) -> i
 
 def _warnings(deployment: Deployment) -> tuple[str, ...]:
     kind = deployment.model.model_type
-    if deployment.workload.users > 1 and kind.startswith(_ONE_AT_A_TIME):
+    if replica_users(deployment) > 1 and kind.startswith(_ONE_AT_A_TIME):
         return (f"ollama decodes one request of a {kind} model at a time: the other users wait",)
     return ()
 

@@ -9,8 +9,19 @@ from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import FP8_DS_MLA, KvFormat
+from kvplan.engines.drafting import draft_warnings, sglang_draft_flags
 from kvplan.engines.free_memory import display_reserve, less
-from kvplan.engines.interface import KvKernel, MemoryPolicy, StateBytes, Term, given, served_model
+from kvplan.engines.interface import (
+    KvKernel,
+    MemoryPolicy,
+    StateBytes,
+    Term,
+    gguf_warnings,
+    given,
+    kv_word,
+    replica_users,
+    served_model,
+)
 from kvplan.engines.versions import within
 from kvplan.units import GIB, gib, to_gib
 
@@ -18,6 +29,8 @@ _SOURCE = "SGLang server_args.py, defaults of mem_fraction_static; start-up logs
 _WINDOW_POOLS = ("gpt_oss", "llama4", "gemma4", "mimo_v2", "step3p5", "step3p7")
 """Architectures whose windows have a pool of their own in 0.5.23; Gemma 2 and 3, Cohere 2 ... are not among them."""
 _STORAGE = "SGLang pool_configurator.py"
+STATE_RATIO = 0.9
+"""``--mamba-full-memory-ratio``: bytes set aside for recurrent states for every byte of KV."""
 
 
 class Sglang:
@@ -28,7 +41,15 @@ class Sglang:
     newest_version = "0.5.23"
     splits_layers = False
     lighter_weights: tuple[str, ...] = ("fp8", "awq-int4")
-    settings_flags = {"kv_cache_dtype": "--kv-cache-dtype", "mem_fraction_static": "--mem-fraction-static"}
+    settings_flags = {
+        "kv_cache_dtype": "--kv-cache-dtype",
+        "mem_fraction_static": "--mem-fraction-static",
+        "max_num_batched_tokens": "--chunked-prefill-size",
+        "max_num_seqs": "--max-running-requests",
+        "block_size": "--page-size",
+        "enforce_eager": "--disable-cuda-graph",
+        "dcp": "--dcp-size",
+    }
 
     def resolve_version(self, version: str) -> str:
         return within(version, engine="SGLang", oldest="0.4", newest=self.newest_version)
@@ -44,10 +65,11 @@ class Sglang:
             activation=Term(Interval.exact(0.0), nothing, _SOURCE),
             runtime=Term(Interval.exact(0.0), nothing, _SOURCE),
             graphs=Term(Interval.exact(0.0), nothing, _SOURCE),
-            block_tokens=1,
+            block_tokens=int(given(deployment.settings, "block_size", 1)),
             prefill_chunk_tokens=int(_chunk_tokens(deployment)),
             window_growth_fraction=_window_growth(deployment.model.model_type),
             state_bytes=StateBytes(2.0, 4.0),
+            state_pool_fraction=STATE_RATIO / (1.0 + STATE_RATIO) if _has_state_pool(deployment) else 0.0,
             engine_dram=Term(
                 Interval(gib(1.5), gib(3), gib(8)).scaled(workers),
                 f"3 GiB x {workers} worker processes",
@@ -55,6 +77,12 @@ class Sglang:
             ),
             engine_cores=2.0 + workers,
             engine_cores_source="class estimate: tokenizer, detokenizer, one scheduler for each GPU",
+            warnings=(
+                *_state_warnings(deployment, weight_bytes),
+                *_queueing(deployment),
+                *gguf_warnings(deployment, "--tokenizer-path"),
+                *draft_warnings(deployment),
+            ),
         )
 
     def kv_kernels(self, gpu: Gpu) -> dict[str, KvKernel]:
@@ -78,24 +106,63 @@ class Sglang:
 
     def kv_flags(self, kernel: KvKernel, deployment: Deployment) -> tuple[str, ...] | None:
         """INT8 is served by the Triton backend alone, with pages of one token."""
-        chosen = (f"--kv-cache-dtype {kernel.flag}",)
+        chosen = (f"--kv-cache-dtype {kv_word(kernel, deployment)}",)
         return (*chosen, "--attention-backend triton", "--page-size 1") if kernel.flag == "int8" else chosen
 
     def command(self, deployment: Deployment, extra_flags: tuple[str, ...]) -> str:
-        model = served_model(deployment)
-        layout = deployment.layout
-        parts = ["python -m sglang.launch_server", f"--model-path {model}"]
+        layout, settings = deployment.layout, deployment.settings
+        parts = ["python -m sglang.launch_server", f"--model-path {served_model(deployment)}"]
         parts.append(f"--context-length {deployment.workload.context_tokens}")
-        parts.append(f"--max-running-requests {deployment.workload.users}")
-        parts += [f"--tp {layout.tp}"] if layout.tp > 1 else []
-        parts += [f"--pp-size {layout.pp}"] if layout.pp > 1 else []
-        parts += [f"--dp {layout.dp}"] if layout.dp > 1 else []
-        parts += [f"--ep-size {layout.ep}"] if layout.ep > 1 else []
-        fp8 = deployment.settings.weights == "fp8" and deployment.model.dtype != "fp8"
-        parts += ["--quantization fp8"] if fp8 else []
-        if deployment.settings.mem_fraction_static is not None:
-            parts.append(f"--mem-fraction-static {deployment.settings.mem_fraction_static:g}")
-        return " ".join([*parts, *extra_flags])
+        parts.append(f"--max-running-requests {settings.max_num_seqs or deployment.workload.users}")
+        sizes = (("--tp", layout.tp), ("--pp-size", layout.pp), ("--dp", layout.dp), ("--ep-size", layout.ep))
+        parts += [f"{flag} {count}" for flag, count in (*sizes, ("--dcp-size", layout.dcp)) if count > 1]
+        parts += ["--quantization fp8"] if settings.weights == "fp8" and deployment.model.dtype != "fp8" else []
+        if settings.mem_fraction_static is not None:
+            parts.append(f"--mem-fraction-static {settings.mem_fraction_static:g}")
+        if settings.max_num_batched_tokens is not None:
+            parts.append(f"--chunked-prefill-size {settings.max_num_batched_tokens}")
+        if settings.block_size is not None and not any("--page-size" in flag for flag in extra_flags):
+            parts.append(f"--page-size {settings.block_size}")
+        parts += ["--disable-cuda-graph"] if settings.enforce_eager else []
+        if (settings.kv_cache_dtype or "").lower() in ("bf16", "bfloat16"):
+            parts += [] if any(flag.startswith("--kv-cache-dtype") for flag in extra_flags) else [
+                "--kv-cache-dtype bfloat16"]  # fmt: skip
+        return " ".join([*parts, *sglang_draft_flags(deployment), *extra_flags])
+
+
+def _has_state_pool(deployment: Deployment) -> bool:
+    """Hybrids: layers with a recurrent state beside layers that keep every token."""
+    layers = deployment.model.kv
+    return any(item.state is not None for item in layers) and any(item.grows for item in layers)
+
+
+def _state_warnings(deployment: Deployment, weight_bytes: float) -> tuple[str, ...]:
+    """The pool of states, how many it holds, and what sets it."""
+    if not _has_state_pool(deployment):
+        return ()
+    layout = deployment.layout
+    one = sum(
+        item.layers * (2.0 * item.state.conv_elements + 4.0 * item.state.recurrent_elements)
+        for item in deployment.model.kv
+        if item.state is not None
+    )
+    pool = max(_budget(deployment).bytes.best - weight_bytes, 0.0) * STATE_RATIO / (1.0 + STATE_RATIO)
+    states = int(pool * layout.tp * layout.pp // one)
+    found = [
+        f"SGLang sets {to_gib(pool):.1f} GiB aside for states, {STATE_RATIO:g} bytes for each byte of KV, whoever uses"
+        f" them: --mamba-full-memory-ratio moves the border"
+    ]
+    users = replica_users(deployment)
+    if 3 * users > states:
+        found.append(f"that pool holds {states:,} states; one of {users} users takes 1 to 5: some wait")
+    return tuple(found)
+
+
+def _queueing(deployment: Deployment) -> tuple[str, ...]:
+    most, users = deployment.settings.max_num_seqs, replica_users(deployment)
+    if most is None or users <= most:
+        return ()
+    return (f"--max-running-requests is {most}: of {users} users on a replica the rest wait",)
 
 
 def _window_growth(model_type: str) -> float:
@@ -104,7 +171,9 @@ def _window_growth(model_type: str) -> float:
 
 
 def _chunk_tokens(deployment: Deployment) -> float:
-    """Default chunked prefill by card: 2048 below 35 GB, 4096 below 60, 8192 below 160, else 16384."""
+    """As given, else by card: 2048 below 35 GB, 4096 below 60, 8192 below 160, else 16384."""
+    if deployment.settings.max_num_batched_tokens is not None:
+        return float(deployment.settings.max_num_batched_tokens)
     total = to_gib(deployment.host.gpu.hbm_bytes.best) if deployment.host.gpu else 0.0
     sizes = ((35, 2048.0), (60, 4096.0), (160, 8192.0))
     return next((tokens for ceiling, tokens in sizes if total < ceiling), 16384.0)

@@ -9,8 +9,18 @@ from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import KvFormat
+from kvplan.engines.drafting import draft_warnings
 from kvplan.engines.free_memory import display_reserve, less
-from kvplan.engines.interface import KvKernel, MemoryPolicy, Term, given, quoted, served_model
+from kvplan.engines.interface import (
+    KvKernel,
+    MemoryPolicy,
+    Term,
+    given,
+    one_server_a_replica,
+    quoted,
+    replica_users,
+    served_model,
+)
 from kvplan.engines.versions import release, within
 from kvplan.units import gib
 
@@ -25,7 +35,11 @@ class TensorRtLlm:
     newest_version = "1.2"
     splits_layers = False
     lighter_weights: tuple[str, ...] = ("fp8", "awq-int4")
-    settings_flags = {"gpu_memory_utilization": "--kv_cache_free_gpu_memory_fraction"}
+    settings_flags = {
+        "gpu_memory_utilization": "--kv_cache_free_gpu_memory_fraction",
+        "max_num_batched_tokens": "--max_num_tokens",
+        "max_num_seqs": "--max_batch_size",
+    }
 
     def resolve_version(self, version: str) -> str:
         return within(version, engine="TensorRT-LLM", oldest="0.12", newest=self.newest_version)
@@ -54,13 +68,17 @@ class TensorRtLlm:
             runtime=Term(runtime, "contexts and communication buffers", class_estimate),
             graphs=Term(Interval.exact(0.0), "part of the runtime", class_estimate),
             block_tokens=32,
-            prefill_chunk_tokens=8192,
+            prefill_chunk_tokens=int(given(deployment.settings, "max_num_batched_tokens", 8192)),
             engine_dram=Term(
                 Interval(gib(1.5), gib(3), gib(8)).scaled(workers), f"3 GiB x {workers} processes", class_estimate
             ),
             engine_cores=2.0 + workers,
             engine_cores_source="class estimate: server, executor, one process for each GPU",
-            warnings=("not calibrated: TensorRT-LLM's activation and runtime memory are class estimates",),
+            warnings=(
+                "not calibrated: TensorRT-LLM's activation and runtime memory are class estimates",
+                *one_server_a_replica(deployment),
+                *draft_warnings(deployment),
+            ),
         )
 
     def kv_kernels(self, gpu: Gpu) -> dict[str, KvKernel]:
@@ -84,13 +102,15 @@ class TensorRtLlm:
         return (f"--extra_llm_api_options <(echo 'kv_cache_config: {{dtype: {kernel.flag}}}')",)
 
     def command(self, deployment: Deployment, extra_flags: tuple[str, ...]) -> str:
-        layout, workload = deployment.layout, deployment.workload
+        layout, workload, settings = deployment.layout, deployment.workload, deployment.settings
         parts = [f"trtllm-serve {_checkpoint(deployment)}", f"--max_seq_len {workload.context_tokens}"]
-        parts.append(f"--max_batch_size {-(-workload.users // layout.dp)}")
+        parts.append(f"--max_batch_size {settings.max_num_seqs or replica_users(deployment)}")
+        if settings.max_num_batched_tokens is not None:
+            parts.append(f"--max_num_tokens {settings.max_num_batched_tokens}")
         sizes = (("tp", layout.tp), ("pp", layout.pp), ("ep", layout.ep))
         parts += [f"--{kind}_size {count}" for kind, count in sizes if count > 1]
-        if deployment.settings.gpu_memory_utilization is not None:
-            parts.append(f"--kv_cache_free_gpu_memory_fraction {deployment.settings.gpu_memory_utilization:g}")
+        if settings.gpu_memory_utilization is not None:
+            parts.append(f"--kv_cache_free_gpu_memory_fraction {settings.gpu_memory_utilization:g}")
         return " ".join([*parts, *extra_flags])
 
 

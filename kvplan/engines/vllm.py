@@ -10,12 +10,23 @@ from kvplan.core.activations import ForwardShape, activation_bytes
 from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
+from kvplan.engines.drafting import draft_warnings, vllm_draft_flags
 from kvplan.engines.free_memory import display_reserve, gib_words, less
-from kvplan.engines.interface import KvKernel, MemoryPolicy, Term, given, served_model
+from kvplan.engines.interface import (
+    KvKernel,
+    MemoryPolicy,
+    Term,
+    gguf_warnings,
+    given,
+    kv_word,
+    replica_users,
+    served_model,
+)
 from kvplan.engines.versions import release, within
 from kvplan.engines.vllm_kv import kv_kernels
 from kvplan.units import GIB, gib
 
+_SIXTEEN_BIT_WORDS = {"bf16": "bfloat16", "fp16": "float16", "f16": "float16", "half": "float16"}
 _LOGS = "vLLM start-up logs, 0.6 to 0.33 (llm-d-planner DEBUG runs on H100, issues and public repositories)"
 
 
@@ -33,6 +44,8 @@ class Vllm:
         "max_num_batched_tokens": "--max-num-batched-tokens",
         "max_num_seqs": "--max-num-seqs",
         "block_size": "--block-size",
+        "enforce_eager": "--enforce-eager",
+        "dcp": "--decode-context-parallel-size",
     }
 
     def resolve_version(self, version: str) -> str:
@@ -47,7 +60,7 @@ class Vllm:
         gpu = _gpu(deployment)
         tokens, sequences = default_batch(gpu, version)
         batched_tokens = given(settings, "max_num_batched_tokens", tokens)
-        max_sequences = int(given(settings, "max_num_seqs", max(sequences, _sequences(deployment))))
+        max_sequences = int(given(settings, "max_num_seqs", max(sequences, replica_users(deployment))))
         workers = deployment.layout.gpus
         return MemoryPolicy(
             budget=_budget(deployment, version),
@@ -65,14 +78,20 @@ class Vllm:
             ),
             engine_cores=2.0 + workers,
             engine_cores_source="vLLM docs, CPU resources: API server + engine core + one worker for each GPU",
-            warnings=(*_warnings(deployment), *_no_start(deployment, version), *_queueing(deployment, max_sequences)),
+            warnings=(
+                *_warnings(deployment),
+                *_no_start(deployment, version),
+                *_queueing(deployment, max_sequences),
+                *gguf_warnings(deployment, "--tokenizer"),
+                *draft_warnings(deployment),
+            ),
         )
 
     def kv_kernels(self, gpu: Gpu) -> dict[str, KvKernel]:
         return kv_kernels(gpu.kernel_class)
 
     def kv_flags(self, kernel: KvKernel, deployment: Deployment) -> tuple[str, ...] | None:
-        return (f"--kv-cache-dtype {kernel.flag}",)
+        return (f"--kv-cache-dtype {kv_word(kernel, deployment)}",)
 
     def command(self, deployment: Deployment, extra_flags: tuple[str, ...]) -> str:
         layout, settings = deployment.layout, deployment.settings
@@ -83,15 +102,19 @@ class Vllm:
         parts += ["--enable-expert-parallel"] if layout.ep > 1 else []
         parts += ["--quantization fp8"] if settings.weights == "fp8" and deployment.model.dtype != "fp8" else []
         default = default_batch(_gpu(deployment), release(deployment.engine.version))[1]
-        if settings.max_num_seqs is None and _sequences(deployment) > default:
-            parts.append(f"--max-num-seqs {_sequences(deployment)}")
-        for field, flag in self.settings_flags.items():
-            value = getattr(settings, field)
-            if field == "gpu_memory_utilization" and _no_start(deployment, release(deployment.engine.version)):
-                value = _startable(deployment)
+        if settings.max_num_seqs is None and replica_users(deployment) > default:
+            parts.append(f"--max-num-seqs {replica_users(deployment)}")
+        word = (settings.kv_cache_dtype or "").lower()
+        values = {name: getattr(settings, name) for name in self.settings_flags if name not in ("enforce_eager", "dcp")}
+        values["kv_cache_dtype"] = _SIXTEEN_BIT_WORDS.get(word, word) or None
+        if _no_start(deployment, release(deployment.engine.version)):
+            values["gpu_memory_utilization"] = _startable(deployment)
+        for name, value in values.items():
+            flag = self.settings_flags[name]
             if value is not None and not any(extra.startswith(flag) for extra in extra_flags):
                 parts.append(f"{flag} {value}")
         parts += ["--enforce-eager"] if settings.enforce_eager else []
+        parts += vllm_draft_flags(deployment)
         return " ".join([*parts, *extra_flags])
 
 
@@ -214,14 +237,9 @@ def _warnings(deployment: Deployment) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _sequences(deployment: Deployment) -> int:
-    """Users on the fullest replica."""
-    return -(-deployment.workload.users // deployment.layout.dp)
-
-
 def _queueing(deployment: Deployment, max_sequences: int) -> tuple[str, ...]:
     """vLLM decodes at most max_num_seqs sequences at once, whatever room the pool has."""
-    on_replica = _sequences(deployment)
+    on_replica = replica_users(deployment)
     if on_replica <= max_sequences:
         return ()
     return (f"max_num_seqs is {max_sequences}: of {on_replica} users on a replica the rest wait, see --max-num-seqs",)

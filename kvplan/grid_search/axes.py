@@ -6,11 +6,15 @@ from kvplan.errors import InputError
 from kvplan.units import parse_tokens, shorten
 
 MOST_AXIS_POINTS = 1000
+_TRACES = (".csv", ".jsonl", ".json")
 _FORMS = "A:B doubles from A to B, A:B:N takes N points, or list them: 4k,32k,128k"
 
 
 def parse_axis(text: str, flag: str) -> tuple[int, ...]:
     """The points of an axis, ascending, each once. Raises InputError for what is not a range or a list."""
+    if "=" in text or text.lower().endswith(_TRACES):
+        message = f"{flag} {shorten(text)!r}: a sweep takes ranges and lists of single lengths"
+        raise InputError(message, help=f"{_FORMS}; kvplan fit takes quantiles and traces")
     if "," in text:
         return _checked({parse_tokens(item, what=flag) for item in text.split(",") if item.strip()}, text, flag)
     first, *rest = text.split(":")

@@ -157,13 +157,13 @@ def _verdict(judged: list[_Judged], context: int, users: int, index: int) -> Poi
     every = {item.template.id: _assessed(item, users, index) for item in judged}
     near = closest(every.values())
     unknown = next((item for item in every.values() if item.outcome == "unknown"), None)
-    if unknown is not None and (near is None or near.bound_by is not None):
+    found = next((item for item in judged if near and item.template.id == near.id), None)
+    if unknown is not None and (found is None or found.ends is None):
         return Point("unknown", None, unknown.bound_by, None)
-    if near is None:
+    if near is None or found is None:
         return Point("na", None, best_first(every.values())[0].bound_by, None)
     if near.bound_by is not None:
         return Point(near.outcome, None, near.bound_by, None)
-    found = next(item for item in judged if item.template.id == near.id)
     assert found.ends is not None  # only an excuse leaves them out, and an excuse says what binds
     load = found.optimistic[index] if near.outcome == "no" else loads(found.ends[1], float(context), float(users))
     return Point(near.outcome, None, binding(load), None)

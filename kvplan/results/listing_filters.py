@@ -72,7 +72,8 @@ def of_family(rows: list[ModelRow], family: str) -> list[ModelRow]:
     """Rows of a family or a model_type by its whole name, else by a part of the family's."""
     wanted = family.lower()
     found = [row for row in rows if wanted in (row.family.lower(), row.model.model_type.lower())]
-    found = found or [row for row in rows if _squeezed(wanted) in _squeezed(row.family)]
+    part = _squeezed(wanted)
+    found = found or [row for row in rows if part and part in _squeezed(row.family)]
     if not found:
         known = sorted({row.family for row in rows} | {row.model.model_type for row in rows})
         raise UnknownName.of("family", family, known, listing="kvplan model list --families")

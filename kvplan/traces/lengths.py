@@ -63,6 +63,7 @@ def _csv_rows(stream: Any, where: str) -> Iterator[tuple[int, Mapping[str, Any]]
 
     reader = csv.DictReader(stream)
     try:
+        reader.fieldnames = [name.strip() for name in reader.fieldnames or ()]
         for row in reader:
             yield reader.line_num, row
     except csv.Error as error:
@@ -95,9 +96,17 @@ def _columns(row: Mapping[str, Any], where: str) -> tuple[str, str]:
 def _tokens(row: Mapping[str, Any], name: str, where: str) -> int:
     value = row.get(name)
     try:
-        tokens = int(value) if isinstance(value, (int, str)) and not isinstance(value, bool) else -1
-    except ValueError:
+        tokens = _whole(value) if isinstance(value, (int, float, str)) and not isinstance(value, bool) else -1
+    except (ValueError, OverflowError):
         tokens = -1
     if not 0 <= tokens <= MOST_TOKENS:
         raise InputError(f"{name} must be a whole number of tokens (it is {shorten(repr(value))})", where=where)
     return tokens
+
+
+def _whole(value: int | float | str) -> int:
+    """A whole number, which tables that were written by pandas often have as ``10.0``; -1 for a broken one."""
+    if isinstance(value, str) and not set(value) & set(".eE"):
+        return int(value)
+    number = float(value)
+    return int(number) if number.is_integer() else -1

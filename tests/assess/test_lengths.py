@@ -85,8 +85,28 @@ def test_a_trace_gives_lengths_and_outputs(tmp_path: Path) -> None:
         ("p100.5=4k,max=8k", "no quantile"),
         ("mean=9k,max=8k", "mean=9216 is above max=8192"),
         ("no-such-file.csv", "can't be read"),
+        ("no-such-file.json", "can't be read"),
+        ("p50=4k,p95=32k,max=128k,mean=1k", r"mean=1024 can't be: with these quantiles it is from 3483 to 23347"),
+        ("p50=4k,p95=32k,max=128k,mean=100k", "mean=102400 can't be"),
+        ("p50=4k,p50=8k,max=32k", "states p50 twice"),
+        ("p50=4k,P50.0=4k,max=32k", "states p50 twice"),
+        ("p50=4k,p100=8k,max=32k", "states max twice"),
+        ("mean=2k,mean=4k,max=32k", "states mean twice"),
     ],
 )
 def test_what_is_no_distribution_is_one_line(context: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         fit(context=context)
+
+
+def test_output_leaves_room_for_a_prompt() -> None:
+    """The mean of this mix is 8,579 tokens, of which 8,000 may be output."""
+    assert fit(output_tokens="8000")["workload"]["output_tokens"] == 8000
+    with pytest.raises(InputError, match="--output-tokens 20000: the sequences of --context have 8,579 tokens"):
+        fit(output_tokens="20000")
+
+
+def test_a_trace_under_the_name_of_json(tmp_path: Path) -> None:
+    trace = tmp_path / "requests.json"
+    trace.write_text('{"input_length": 100, "output_length": 50}\n{"input_length": 4000, "output_length": 10}\n')
+    assert fit(context=str(trace))["workload"]["context_tokens"] == 4010

@@ -128,6 +128,21 @@ def test_a_gguf_file_that_ends_after_its_magic(tmp_path: Path, name: str) -> Non
     refuse(write(tmp_path, b"GGUF\x03\x00\x00\x00", name), "GGUF")
 
 
+@pytest.mark.parametrize("name", ["model-Q4_K_M.gguf", "config.json"])
+def test_a_git_lfs_pointer(tmp_path: Path, name: str) -> None:
+    text = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'a' * 64}\nsize 4920734272\n"
+    with pytest.raises(InputError, match="is a git-lfs pointer") as caught:
+        read_model(write(tmp_path, text, name))
+    assert caught.value.help == "git lfs pull"
+
+
+def test_a_broken_link_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.symlink_to("../blobs/abc")
+    for place in (path, tmp_path):
+        refuse(place, "config.json", "broken link", "../blobs/abc")
+
+
 def test_a_folder_of_gguf_files(tmp_path: Path) -> None:
     write(tmp_path, b"GGUF", "model-Q4_K_M.gguf")
     with pytest.raises(InputError, match="no config.json") as caught:

@@ -27,6 +27,9 @@ CONFIG = {
     "num_hidden_layers": 2, "num_key_value_heads": 2, "vocab_size": 100, "max_position_embeddings": 4096,
     "torch_dtype": "bfloat16", "tie_word_embeddings": False,
 }  # fmt: skip
+HUGE = {**CONFIG, "hidden_size": 8192, "num_attention_heads": 64, "vocab_size": 400_000}
+HUGE_ENDS = dict.fromkeys(("model.embed_tokens.weight", "lm_head.weight"), ("BF16", (400_000, 8192)))
+"""Nearly all of that model: 13 GB."""
 LAYER = {
     "self_attn.q_proj": (64, 64), "self_attn.k_proj": (32, 64), "self_attn.v_proj": (32, 64),
     "self_attn.o_proj": (64, 64), "mlp.gate_proj": (128, 64), "mlp.up_proj": (128, 64), "mlp.down_proj": (64, 128),
@@ -109,10 +112,8 @@ def test_shards_are_read_by_their_index_and_long_headers_whole(hub: FakeHub) -> 
 @pytest.mark.parametrize("ranges", [True, False])
 def test_weights_are_never_loaded(hub: FakeHub, ranges: bool) -> None:
     """Files of 13 GB, from a server that knows ranges and from one that sends all there is."""
-    config = {**CONFIG, "hidden_size": 8192, "num_attention_heads": 64, "intermediate_size": 65536}
-    huge = {"model.layers.0.mlp.up_proj.weight": ("BF16", (800_000, 8192))}
     hub.ranges = ranges
-    hub.add("me/huge", {"config.json": config, "model.safetensors": safetensors(huge)})
+    hub.add("me/huge", {"config.json": HUGE, "model.safetensors": safetensors(HUGE_ENDS)})
     model = read_hub("me/huge")
     assert model.stored is not None
     assert model.stored.total_bytes == 2 * 800_000 * 8192
@@ -251,8 +252,8 @@ def test_a_hub_that_is_not_there_or_speaks_no_tls(hub: FakeHub, monkeypatch: pyt
 def test_where_no_long_file_can_be_the_total_is_known(hub: FakeHub) -> None:
     import resource
 
-    content = safetensors({"model.layers.0.mlp.up_proj.weight": ("BF16", (800_000, 8192))})
-    hub.add("me/huge", {"config.json": CONFIG, "model.safetensors": content})
+    content = safetensors(HUGE_ENDS)
+    hub.add("me/huge", {"config.json": HUGE, "model.safetensors": content})
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (2**30, before[1]))
     try:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kvplan.catalog.models import load_model, model_table
 from kvplan.checkpoints.model import model_from_config
 from kvplan.domain.model import Model
 from kvplan.domain.weight_scheme import SCHEMES
@@ -267,6 +268,17 @@ def test_a_tower_that_is_not_described_is_said() -> None:
 def test_a_flat_mistral3_with_as_many_kv_heads_as_heads_may_be_mla() -> None:
     with pytest.raises(CannotJudge, match="text_config"):
         read(model_type="mistral3", num_key_value_heads=32)
+
+
+@pytest.mark.parametrize(("name", "elements"), [("qwen3-next-80b-a3b", 1_650_471_424), ("glm-4.6", 1_551_892_480)])
+def test_what_a_config_leaves_open_about_mtp_heads_is_said(name: str, elements: int) -> None:
+    """The published total of the catalog row settles it; the config alone does not."""
+    settled = load_model(name)
+    row, _ = model_table().row(name)
+    bare = model_from_config(row["config"], name=name, where=name, source=name)
+    assert abs(bare.weights.total - settled.weights.total) == elements
+    assert sum(f"{elements:,} elements" in text for text in bare.warnings) == 1
+    assert not any("does not tell" in text for text in settled.warnings)
 
 
 def test_the_published_total_decides_about_copies_of_the_embedding() -> None:

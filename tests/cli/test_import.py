@@ -153,5 +153,5 @@ def test_without_fetch_a_hub_id_is_unknown_and_the_way_is_said(command: tuple[st
     done = kvplan(*command, "--model", "me/model")
     assert done.code == 2
     assert done.err.startswith("error: no model named 'me/model'\nhelp: ")
-    assert done.err.endswith("fit, kv and model import read it from the Hugging Face Hub with --fetch\n")
+    assert done.err.endswith("fit, kv, sweep, model show and model import read it from the Hugging Face Hub with --fetch\n")
     assert "--fetch" not in kvplan(*command, "--model", "model").err

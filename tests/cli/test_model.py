@@ -79,6 +79,11 @@ def test_filters(arguments: tuple[str, ...], some: str, none: str) -> None:
         (("--max-parameters", "big"), "--max-parameters must look like 8B or 500M (it is 'big')", ""),
         (("--max-parameters", ""), "--max-parameters must look like 8B or 500M (it is '')", ""),
         (("--max-parameters", "-3"), "--max-parameters must look like 8B", ""),
+        (("--family", ""), "no family named ''", "kvplan model list --families"),
+        (("--family", "--"), "no family named '--'", "kvplan model list --families"),
+        (("--families", "qwen"), "--families takes no WORDS", "leave out"),
+        (("--families", "--family", "", "--attention", "mla"), "takes no --family and no --attention", "leave out"),
+        (("--families", "--max-parameters", "8B"), "--families takes no --max-parameters", "leave out"),
         (("lama9",), "no model named 'lama9'", "kvplan model list"),
     ],
 )

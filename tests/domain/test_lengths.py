@@ -74,6 +74,20 @@ def test_a_small_crowd_may_lie_further_above_the_mean() -> None:
     assert highs[0] <= 131072 and highs[-1] > found.mean_tokens.high
 
 
+def test_quantiles_of_requests_are_those_that_so_many_do_not_exceed() -> None:
+    two = from_requests([(100, 50), (4000, 10)], "two requests")
+    assert two.quantiles == ((0.5, 150), (0.9, 4010), (0.95, 4010), (0.99, 4010), (1.0, 4010))
+    hundred = from_requests([(length, 0) for length in range(1, 101)], "a hundred requests")
+    assert hundred.quantiles == ((0.5, 50), (0.9, 90), (0.95, 95), (0.99, 99), (1.0, 100))
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(any), min_size=1, max_size=20))
+def test_the_mean_of_requests_is_not_above_the_longest(requests: list[tuple[int, int]]) -> None:
+    found = from_requests(requests, "requests")
+    assert found.mean_tokens.best <= found.longest_tokens * (1 + 1e-12)
+    assert found.crowd_mean_tokens(1).low <= found.crowd_mean_tokens(1).high * (1 + 1e-12)
+
+
 def test_requests_count_as_long_as_they_decode() -> None:
     """One long and one short answer to prompts of 100: at any moment the long one is nearly always there."""
     found = from_requests([(100, 1000), (100, 10)], "two requests")

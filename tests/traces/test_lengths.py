@@ -15,6 +15,9 @@ FORMS = {
     "burst.csv": "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n5,ChatGPT,4808,10,4818,API\n",
     "vidur.csv": "arrived_at,num_prefill_tokens,num_decode_tokens\n0.1,4808,10\n",
     "mooncake.jsonl": '{"timestamp": 0, "input_length": 4808, "output_length": 10, "hash_ids": [0]}\n\n',
+    "spaced.csv": "arrived_at, num_prefill_tokens , num_decode_tokens\n0.1, 4808, 10\n",
+    "floats.csv": "num_prefill_tokens,num_decode_tokens\n4808.0,1e1\n",
+    "floats.json": '{"input_length": 4808.0, "output_length": 10}\n',
     "sharegpt.jsonl": '{"input_toks": 4808, "output_toks": 10, "arrival_time_ns": 1}\n',
 }
 
@@ -34,6 +37,9 @@ def test_every_form_is_read(name: str, tmp_path: Path) -> None:
         ("a.csv", "ContextTokens,GeneratedTokens\n1,2\n3,many\n", "GeneratedTokens must be a whole number"),
         ("a.csv", "ContextTokens,GeneratedTokens\n1\n", "GeneratedTokens must be a whole number"),
         ("a.csv", "ContextTokens,GeneratedTokens\n-1,2\n", "ContextTokens must be a whole number"),
+        ("a.csv", "ContextTokens,GeneratedTokens\n10.5,2\n", "ContextTokens must be a whole number"),
+        ("a.csv", "ContextTokens,GeneratedTokens\n1e999,2\n", "ContextTokens must be a whole number"),
+        ("a.jsonl", '{"input_length": NaN, "output_length": 2}\n', "input_length must be a whole number"),
         ("a.jsonl", '{"input_length": 1, "output_length": 2}\n[1]\n', "is not a JSON object"),
         ("a.jsonl", '{"input_length": 1, "output_length": 2}\n{\n', "is not a JSON object"),
         ("a.jsonl", '{"input_length": true, "output_length": 2}\n', "input_length must be a whole number"),

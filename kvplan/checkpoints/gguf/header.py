@@ -11,7 +11,7 @@ import os
 from struct import unpack
 from typing import Any, Final, NamedTuple
 
-from kvplan.checkpoints.files import GGUF_MAGIC, open_file, unreadable
+from kvplan.checkpoints.files import GGUF_MAGIC, open_file, refuse_pointer, unreadable
 from kvplan.checkpoints.gguf.cursor import Cursor
 from kvplan.checkpoints.gguf.types import TENSOR_TYPES, TensorType
 from kvplan.units import LARGEST_COUNT, shorten
@@ -75,6 +75,7 @@ class Header(NamedTuple):
 def read_header(path: str, where: str) -> Header:
     """The header of one file, its length checked against what its tensors need."""
     with open_file(path, where) as stream:
+        refuse_pointer(stream, where)
         try:
             return _read(Cursor(stream, os.fstat(stream.fileno()).st_size, where))
         except OSError as failure:

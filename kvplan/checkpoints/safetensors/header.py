@@ -15,7 +15,7 @@ from collections import Counter
 from typing import Any, BinaryIO, Final, NamedTuple
 
 from kvplan.checkpoints.config import shown
-from kvplan.checkpoints.files import json_object, open_file, read_bytes
+from kvplan.checkpoints.files import LFS_POINTER, json_object, open_file, read_bytes
 from kvplan.errors import InputError
 from kvplan.units import LARGEST_COUNT, shorten
 
@@ -27,8 +27,6 @@ _METADATA = "__metadata__"
 _KEYS = frozenset(("dtype", "shape", "data_offsets"))
 _MOST_DIMENSIONS: Final = 64
 _LONGEST_NAME: Final = 1000
-POINTER: Final = "version https://git-lfs.github.com/spec/"
-"""How a git-lfs pointer begins."""
 _POINTER_BYTES: Final = 1024
 """Git LFS refuses to read a longer file as a pointer."""
 
@@ -67,7 +65,7 @@ def read_header(file: str, where: str) -> list[Tensor] | Pointer:
     with open_file(file, where) as stream:
         found = os.fstat(stream.fileno()).st_size
         start = read_bytes(stream, min(found, _POINTER_BYTES), where)
-        if start.startswith(POINTER.encode()):
+        if start.startswith(LFS_POINTER):
             return Pointer(_pointed_bytes(start, where))
         header = _header_text(stream, start, found, where)
     tensors = [_tensor(name, keys, where) for name, keys in _entries(header, where)]

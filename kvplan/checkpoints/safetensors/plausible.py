@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kvplan.checkpoints.safetensors.tensors import TOWER, Amount, Tally
+from kvplan.checkpoints.safetensors.tensors import MTP, TOWER, Amount, Tally
 from kvplan.domain.model import UNKNOWN_TOWER_ELEMENTS, Model
 from kvplan.errors import InputError
 from kvplan.units import to_gib
@@ -29,6 +29,7 @@ def check_body(model: Model, tally: Tally, parts: dict[str, Amount], body: int) 
     """InputError where the tensors hold far fewer or far more weights than the text body of the config.
 
     What may be in them is allowed for: a tower under names that are not known, integers packed in an unknown way.
+    Layers that are taken for MTP heads count where the config has none.
     """
     computed, towers = model.weights.text_body, parts[TOWER].weights
     most, least = float(body), float(body)
@@ -36,6 +37,8 @@ def check_body(model: Model, tally: Tally, parts: dict[str, Amount], body: int) 
         most -= UNKNOWN_TOWER_ELEMENTS.high if model.tower_elements_unknown else model.weights.towers
     elif not model.weights.towers and not model.tower_elements_unknown:
         least += towers
+    if not model.mtp_kv:
+        most += parts[MTP].weights
     if tally.packing.bits is None:
         least += _PACKED_IN_A_BYTE * sum(tally.bytes_by_dtype.get(dtype, 0) for dtype in _INTEGERS)
     if least < (1 - MOST_DIFFERENT_BODY) * computed or most > (1 + MOST_DIFFERENT_BODY) * computed:

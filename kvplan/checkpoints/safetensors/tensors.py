@@ -41,6 +41,7 @@ _HEADS = frozenset(("lm_head", "output", "embed_out", "head", "output_layer"))
 
 _ASIDE = re.compile(
     r"(?:^|[._])(?:scales?(?:_inv|_2|_and_zeros?)?|global_scale|qzeros|zeros?|zero_points?|g_idx|absmax|quant_map|SCB"
+    r"|(?<=\.)biases"  # MLX
     r"|weight_format|weight_shape|inv_freq|quant_state\..*|meta|perm)$"
 )
 """Scales, zero points and buffers: bytes beside the weights."""
