@@ -103,7 +103,7 @@ def _config_paths_with(path: str) -> list[str]:
 def row_target(kind: str, shipped_name: str, catalog: str | None) -> Iterator[RowTarget]:
     """The file at ``catalog``, or the one of the same name as the shipped one in the user's config folder."""
     if catalog is not None and not catalog.strip():
-        raise InputError("--catalog must name a file to write to", help="leave it out for the one in your config folder")
+        raise InputError("--catalog must name a file to write to", help="without it the one in your config folder")
     path = catalog or os.path.join(config_folder(), shipped_name)
     with opened(path, make_folder=catalog is None) as file:
         yield RowTarget(kind, shipped_name, path, file)

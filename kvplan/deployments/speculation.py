@@ -39,7 +39,7 @@ def drafting_of(text: str | None) -> Drafting | None:
     if tokens is not None and (type(tokens) is not int or not 1 <= tokens <= MOST_TOKENS):
         limits = f"a whole number from 1 to {MOST_TOKENS}"
         raise InputError(f"num_speculative_tokens must be {limits} (it is {shorten(repr(tokens))})", help=_EXAMPLE)
-    return Drafting(method, json.dumps(config, ensure_ascii=False), tokens, is_mtp(method))
+    return Drafting(method, json.dumps(config), tokens, is_mtp(method))
 
 
 def draft_method(text: str) -> str:
@@ -73,6 +73,8 @@ def _method_of(config: dict[str, Any], text: str) -> str:
     method, model = config.get("method"), config.get("model")
     if method is None and isinstance(model, str) and model.strip():
         return model.strip().lower()
+    if model is not None and not isinstance(model, str):
+        raise InputError(f"--speculative-config: model must be text (it is {shorten(repr(model))})", help=_EXAMPLE)
     if not isinstance(method, str) or not (method in WEIGHTLESS or _METHOD.fullmatch(method.lower())):
         raise InputError(f"--speculative-config {shorten(text)!r} names no method and no model", help=_EXAMPLE)
     return method.lower()

@@ -51,7 +51,7 @@ class Ollama(LlamaCpp):
             f"OLLAMA_CONTEXT_LENGTH={workload.context_tokens}",
             f"OLLAMA_NUM_PARALLEL={replica_users(deployment)}",
             "OLLAMA_FLASH_ATTENTION=1",
-            *(["OLLAMA_SCHED_SPREAD=1"] if deployment.layout.gpus > 1 else []),
+            *(["OLLAMA_SCHED_SPREAD=1"] if deployment.layout.tp * deployment.layout.pp > 1 else []),
         ]
         return " ".join([*parts, *(_variable(flag) for flag in extra_flags), "ollama serve"])
 

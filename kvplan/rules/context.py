@@ -11,6 +11,7 @@ from kvplan.deployments.found import FoundDeployment, Place
 from kvplan.domain.assessment import Assessment, StrategyAssessment
 from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Host
+from kvplan.domain.lengths import Lengths
 from kvplan.domain.model import Model
 from kvplan.rules.gpu_share import GpuShare
 
@@ -71,6 +72,8 @@ class Context:
     model: Model | None = None
     host: Host | None = None
     judged: Judged | None = None
+    lengths: Lengths | None = None
+    """Of a workload whose ``context`` states more than one length."""
 
     def has(self, *names: str) -> bool:
         """Whether the file has any of these settings."""

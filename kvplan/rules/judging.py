@@ -5,6 +5,7 @@ from __future__ import annotations
 from kvplan.assess import assess
 from kvplan.assess.frame import Frame
 from kvplan.assess.judge import find_excuse
+from kvplan.assess.methods import check_method
 from kvplan.assess.verdict import best_first, closest
 from kvplan.deployments.as_words import Translated
 from kvplan.domain.assessment import StrategyAssessment
@@ -15,9 +16,11 @@ from kvplan.units import gib
 
 
 def judged_deployment(frame: Frame, translated: Translated, length: int | None, length_by: str) -> Judged:
-    """The assessment of what the file configures. Raises UnknownName for a strategy that there is not."""
+    """The assessment of what the file configures. UnknownName for a strategy or method that there is not."""
     deployment = frame.deployment
-    assessment = assess(deployment, strategies_of(translated))
+    strategies = strategies_of(translated)
+    check_method(deployment.method, strategies)
+    assessment = assess(deployment, strategies)
     configured = (best_first(assessment.strategies) or [assessment.strategies[0]])[0]
     if not configured.works:
         configured = closest(assessment.strategies) or configured

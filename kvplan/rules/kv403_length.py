@@ -18,6 +18,8 @@ def check(context: Context) -> Iterator[Finding]:
         return
     limit = context.model.max_context_tokens
     length, asked = _whole(context, "max_model_len"), _whole(context, "context")
+    if context.lengths is not None:
+        asked = context.lengths.longest_tokens
     if limit is not None and not context.has(*LENGTHENING):
         for name, value in (("max_model_len", length), ("context", asked)):
             if value is not None and value > limit:

@@ -19,6 +19,7 @@ from kvplan.rules.context import LENGTHENING, Context, Judged, Problem
 from kvplan.rules.judging import judged_deployment
 from kvplan.rules.kv_types import missing_kernel
 from kvplan.rules.named import beside, settings_named_in
+from kvplan.rules.spread import Spread, spread_of
 from kvplan.rules.surroundings import contained, is_other_gpu, several
 
 _FORMS_WITH_PATHS = ("kvplan", "vllm-config")
@@ -40,6 +41,7 @@ class _LookUp:
         self.folder = folder if found.form in _FORMS_WITH_PATHS else ""
         self.translated: Translated = translate(found)
         self.problems: list[Problem] = []
+        self.spread: Spread | None = None
         self.stopped = False
 
     def context(self) -> Context:
@@ -50,7 +52,8 @@ class _LookUp:
         judged = None
         if model is not None and host is not None and not self.stopped:
             judged = self._judged(words, model, host)
-        return Context(self.found, self.translated, tuple(self.problems), model, host, judged)
+        lengths = self.spread.lengths if self.spread is not None else None
+        return Context(self.found, self.translated, tuple(self.problems), model, host, judged, lengths)
 
     def _problem(self, rule: str, level: str, message: str, *settings: str, remedy: str | None = None) -> None:
         self.problems.append(Problem(rule, level, message, self.found.where(*settings), remedy))
@@ -71,6 +74,10 @@ class _LookUp:
                 Problem("KV406", complaint.level, complaint.message, complaint.place, complaint.remedy)
             )
             self.stopped = self.stopped or complaint.stops
+        try:
+            self.spread = spread_of(self.translated.values.get("context"), self.folder)
+        except InputError as error:
+            self._stop("KV406", "fail", str(error), "context", remedy=error.help)
 
     def _model(self) -> Model | None:
         name = str(self.translated.values.get("model", ""))
@@ -172,7 +179,7 @@ class _LookUp:
         context = self._context(capped, limit)
         gpus = self._gpus(words, host)
         changed = words._replace(weights=weights, max_model_len=None, context=context, gpus=gpus)
-        if not _holds(words, context):
+        if isinstance(context, int) and not _holds(words, context):
             changed = changed._replace(prompt_tokens=None, output_tokens=None)
         missing = missing_kernel(changed, model, host)
         if missing is not None:
@@ -214,12 +221,14 @@ class _LookUp:
         if any(item.name == "max_model_len" for item in self.found.unresolved):
             return None, "max_model_len"
         if words.context is not None:
-            return int(words.context), "context"
+            return self.spread.lengths.longest_tokens if self.spread else int(words.context), "context"
         if self.found.engine:
             return model.max_context_tokens, "model"
         return min(model.max_context_tokens or DEFAULT_CONTEXT_TOKENS, DEFAULT_CONTEXT_TOKENS), "model"
 
-    def _context(self, length: int | None, limit: int | None) -> int:
+    def _context(self, length: int | None, limit: int | None) -> int | str:
+        if self.spread is not None:
+            return self.spread.context(limit)
         stated = self.translated.values.get("context")
         context = int(str(stated)) if stated is not None else length or DEFAULT_CONTEXT_TOKENS
         return min(context, limit) if limit is not None else context

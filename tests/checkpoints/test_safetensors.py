@@ -175,6 +175,19 @@ def test_integers_packed_in_a_way_that_is_not_told_are_believed(tmp_path: Path) 
     assert any("integers of 16 bits and more" in text for text in model.warnings)
 
 
+@pytest.mark.parametrize("bits", [2, 8])
+def test_modules_with_bits_of_their_own_are_believed(tmp_path: Path, bits: int) -> None:
+    """GPTQModel's ``dynamic`` gives any module other bits than the file states for all."""
+    def linear(name: str, outputs: int, inputs: int) -> Iterator[Any]:
+        yield f"{name}.qweight", ("I32", (inputs * bits // 32, outputs))
+
+    mixed = {"quant_method": "gptq", "bits": 4, "group_size": 128, "dynamic": {"+:.*": {"bits": bits}}}
+    tensors = layouts.dense(SMALL, linear)
+    folder_of(tmp_path, {**SMALL, "quantization_config": mixed}, tensors)
+    with pytest.raises(InputError, match="a text body of"):
+        folder_of(tmp_path, {**SMALL, "quantization_config": {**mixed, "dynamic": {}}}, tensors)
+
+
 def test_integers_that_nothing_explains_are_said(tmp_path: Path) -> None:
     tensors = {**SMALL_TENSORS, "model.layers.0.mlp.up_proj.weight": ("I32", (128, 64))}
     model = folder_of(tmp_path, SMALL, tensors)

@@ -76,6 +76,13 @@ def test_another_file_is_named_in_what_to_type_next(folder: Path) -> None:
     assert not (folder / "config").exists()
 
 
+def test_a_catalog_without_a_name_is_refused() -> None:
+    for empty in ("", " "):
+        done = kvplan("model", "import", "config.json", "--name", "mine", "--catalog", empty)
+        assert (done.code, done.out) == (2, "")
+        assert done.err.startswith("error: --catalog must name a file to write to\nhelp: ")
+
+
 def test_twice_and_replaced() -> None:
     arguments = ("model", "import", "config.json", "--name", "mine")
     assert kvplan(*arguments, "--alias", "old").code == 0
@@ -153,5 +160,6 @@ def test_without_fetch_a_hub_id_is_unknown_and_the_way_is_said(command: tuple[st
     done = kvplan(*command, "--model", "me/model")
     assert done.code == 2
     assert done.err.startswith("error: no model named 'me/model'\nhelp: ")
-    assert done.err.endswith("fit, kv, sweep, model show and model import read it from the Hugging Face Hub with --fetch\n")
+    commands = "fit, kv, sweep, model show and model import"
+    assert done.err.endswith(f"{commands} read it from the Hugging Face Hub with --fetch\n")
     assert "--fetch" not in kvplan(*command, "--model", "model").err

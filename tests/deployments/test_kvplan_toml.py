@@ -1,4 +1,11 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
 import tests.deployments.kit as kit
+from kvplan.deployments.as_words import translate
 
 TEXT = """# the chat service
 schema = "kvplan.deployment/1"
@@ -49,9 +56,29 @@ def test_inline_tables_are_tables() -> None:
 
 
 def test_the_engines_own_length_is_read_as_the_engine_reads_it() -> None:
-    from kvplan.deployments.as_words import translate
-
     words = translate(kit.one(TEXT, "chat.toml")).values
     assert words["max_model_len"] == 32000
     in_workload = TEXT.replace("users = 8", 'context = "32k"')
     assert translate(kit.one(in_workload, "chat.toml")).values["context"] == 32768
+
+
+@pytest.mark.parametrize("written", [
+    'speculative_config = { method = "mtp", num_speculative_tokens = 2 }',
+    "speculative_config = '{\"method\": \"mtp\", \"num_speculative_tokens\": 2}'",
+    '[settings.speculative_config]\nmethod = "mtp"\nnum_speculative_tokens = 2',
+])  # fmt: skip
+def test_what_drafts_is_a_table_or_json(written: str) -> None:
+    item = kit.one(f'schema = "kvplan.deployment/1"\nmodel = "m"\n[settings]\n{written}\n', "a.toml")
+    assert item.complaints == ()
+    assert json.loads(str(kit.values(item)["speculative_config"])) == {"method": "mtp", "num_speculative_tokens": 2}
+    assert translate(item).words.speculative_config == kit.values(item)["speculative_config"]
+
+
+def test_a_method_and_host_overrides_are_those_of_fit() -> None:
+    overrides = {"cpu_cores": 16.0, "dram_gib": 500.0, "dram_gb_per_s": 300.0, "link": "pcie4x16", "hbm_gib": 70.0,
+                 "numa_nodes": 1, "display_reserve_gib": 1.0}  # fmt: skip
+    table = "\n".join(f"{name} = {json.dumps(value)}" for name, value in overrides.items())
+    text = f'schema = "kvplan.deployment/1"\nmodel = "m"\nmethod = "shadowkv"\n[host_overrides]\n{table}\n'
+    words = translate(kit.one(text, "a.toml")).words
+    assert words.method == "shadowkv"
+    assert {name: getattr(words, name) for name in overrides} == overrides

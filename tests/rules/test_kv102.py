@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rules.kit import found, only, pod, serve
+from tests.rules.kit import checked, found, only, pod, serve, toml
 
 LLAMA = "meta-llama/Llama-3.1-8B-Instruct"
 
@@ -84,3 +84,29 @@ def test_an_8_bit_cache_holds_twice_as_much(tmp_path: Path) -> None:
     halved = only(tmp_path, serve(f"{flags} --kv-cache-dtype fp8"), "KV102", host="rtx4090").figures
     assert (native["kv_bytes_per_token"], halved["kv_bytes_per_token"]) == (131072, 65536)
     assert abs(halved["longest_tokens"]["best"] - 2 * native["longest_tokens"]["best"]) <= 32
+
+
+def test_of_a_spread_of_lengths_the_longest_must_fit(tmp_path: Path) -> None:
+    """Two users of 2k on average are nothing; one of 128k alone is 16 GiB of KV."""
+    top = 'host = "rtx4090"\ngpus = 1'
+    body = "[workload]\nusers = 2\ncontext = '{}'"
+    item = only(tmp_path, toml(body.format("p50=1k,p95=2k,max=128k"), top), "KV102", "a.toml")
+    assert (item.figures["context_tokens"], item.where.rsplit(":", 1)[1]) == (131072, "8")
+    assert "(the workload's context)" in item.message
+    assert found(tmp_path, toml(body.format("p50=1k,p95=2k,max=8k"), top), "KV102", "a.toml") == []
+
+
+def test_a_trace_lies_beside_the_file_that_names_it(tmp_path: Path) -> None:
+    (tmp_path / "requests.jsonl").write_text('{"input_length": 130000, "output_length": 50}\n')
+    text = toml("[workload]\nusers = 2\ncontext = 'requests.jsonl'", 'host = "rtx4090"\ngpus = 1')
+    assert only(tmp_path, text, "KV102", "a.toml").figures["context_tokens"] == 130050
+
+
+def test_a_spread_is_judged_by_its_mean_and_its_longest(tmp_path: Path) -> None:
+    """64 users of a mix that is 8,579 tokens on average fit where 64 of 128k do not."""
+    body = "[workload]\nusers = 64\ncontext = '{}'"
+    top = "model = \"llama3-70b\"\ngpus = 4\nstrategy = 'kv-fp8'"
+    mixed, longest = (checked(tmp_path, toml(body.format(context), top), "a.toml").findings
+                      for context in ("p50=4k,p95=32k,max=128k", "128k"))  # fmt: skip
+    assert "fail" not in {item.level for item in mixed}
+    assert "KV103" in {item.rule for item in longest}

@@ -34,6 +34,15 @@ def test_a_workload_beyond_the_engines_length(tmp_path: Path) -> None:
     assert only(tmp_path, text, "KV403", "a.toml").where.endswith("a.toml:10")
 
 
+def test_the_longest_of_a_spread_counts(tmp_path: Path) -> None:
+    spread = "[workload]\nusers = 4\ncontext = 'p50=4k,p95=8k,max={}'"
+    item = only(tmp_path, toml(spread.format("256k")), "KV403", "a.toml")
+    assert item.figures == {"context_tokens": 262144, "max_context_tokens": 131072}
+    limited = "[settings]\nmax_model_len = 8192\n" + spread
+    assert "16,384 tokens" in only(tmp_path, toml(limited.format("16k")), "KV403", "a.toml").message
+    assert found(tmp_path, toml(spread.format("128k")), "KV403", "a.toml") == []
+
+
 def test_the_rest_is_judged_at_the_models_limit(tmp_path: Path) -> None:
     result = checked(tmp_path, serve(f"{QWEN} 131072"), host="h100-server")
     assert [item.rule for item in result.findings if item.level == "fail"] == ["KV403"]

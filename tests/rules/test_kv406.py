@@ -73,3 +73,27 @@ def test_gpus_that_are_no_whole_number(tmp_path: Path, written: str, level: str)
     item = only(tmp_path, text, "KV406", "pod.yaml", "h100-server")
     assert (item.level, item.where.rsplit(":", 1)[1]) == (level, "12")
     assert found(tmp_path, pod("--model=llama3-8b"), "KV406", "pod.yaml", "h100-server") == []
+
+
+@pytest.mark.parametrize(("context", "message"), [
+    ("p50=4k,p95=32k", "states no max"), ("p50=4k,p50=8k,max=32k", "states p50 twice"),
+    ("p50=4k,max=32k,mean=1k", "can't be: with these quantiles"), ("absent.jsonl", "absent.jsonl: can't be read"),
+    ("x=y", "x must look like"),
+])  # fmt: skip
+def test_a_spread_of_lengths_that_can_not_be(tmp_path: Path, context: str, message: str) -> None:
+    item = only(tmp_path, toml(f"[workload]\nusers = 4\ncontext = '{context}'"), "KV406", "a.toml")
+    assert (item.level, item.where.rsplit(":", 1)[1]) == ("fail", "9")
+    assert message in item.message
+
+
+def test_a_method_is_one_of_the_strategy_that_is_judged(tmp_path: Path) -> None:
+    retrieve = 'strategy = "offload-retrieve"\nmethod = '
+    assert found(tmp_path, toml("", f'{retrieve}"shadowkv"'), "KV406", "a.toml") == []
+    assert "shadowkv" in str(only(tmp_path, toml("", f'{retrieve}"shadowkw"'), "KV406", "a.toml").remedy)
+    assert "offload-cpu-attention" in only(tmp_path, toml("", f'{retrieve}"magicpig"'), "KV406", "a.toml").message
+
+
+def test_what_drafts_is_read(tmp_path: Path) -> None:
+    table = '[settings]\nspeculative_config = { method = "ngram", num_speculative_tokens = 2 }'
+    assert found(tmp_path, toml(table), "KV406", "a.toml") == []
+    assert only(tmp_path, toml(table.replace("= 2", "= 900")), "KV406", "a.toml").level == "fail"

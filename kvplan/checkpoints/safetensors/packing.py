@@ -16,6 +16,13 @@ class Packing(NamedTuple):
     method: str = ""
     four_bit_bytes: bool = False
     """Two weights in each byte of a tensor that is called like any other (bitsandbytes, ModelOpt, DeepSeek-V4)."""
+    certain: bool = False
+    """All packed weights have these bits, so that they are counted exactly; else some may have others."""
+
+
+_EXACT = frozenset(("gptq", "gptq_marlin", "awq", "awq_marlin"))
+_BY_MODULE = ("dynamic", "extra_config")
+"""Keys under which GPTQModel and AutoRound give modules bits of their own."""
 
 
 def packing_of(keys: Mapping[str, Any]) -> Packing:
@@ -33,9 +40,11 @@ def packing_of(keys: Mapping[str, Any]) -> Packing:
         is_float = any(item.get("type") == "float" for item in weights)
         bits = [item.get("num_bits") for item in weights]
         method = ("nvfp4" if 4 in bits else "fp8") if is_float else "int-pack"
-        return Packing(_bits(bits), method, four_bits or (is_float and 4 in bits))
+        return Packing(_bits(bits), method, four_bits or (is_float and 4 in bits), _bits(bits) is not None)
     hqq = _table(_table(section, "quant_config"), "weight_quant_params")
-    return Packing(_bits([section.get("bits", section.get("w_bit", hqq.get("nbits", 4)))]), method, four_bits)
+    stated = _bits([section.get("bits", section.get("w_bit", hqq.get("nbits", 4)))])
+    certain = stated is not None and method in _EXACT and not any(section.get(key) for key in _BY_MODULE)
+    return Packing(stated, method, four_bits, certain)
 
 
 def _word(section: Mapping[str, Any], key: str) -> str:

@@ -19,8 +19,8 @@ LEAST_SHARE_OF_TOTAL, MOST_SHARE_OF_TOTAL = 0.5, 2.1
 """A stated total over the computed one: 8-bit files under a 16-bit config, 32-bit ones with some buffers."""
 _LEAST_SHARE_UNSETTLED: Final = 0.1
 """The same where the config does not tell the type of the weights, which may have 2 bits."""
-_PACKED_IN_A_BYTE: Final = 4
-"""Weights of 2 bits: the most in a byte where the config does not tell how many."""
+_MOST_IN_A_BYTE: Final = 4
+"""Weights of 2 bits, where the config does not tell how many a packed integer holds; the fewest are one of 8 bits."""
 _INTEGERS: Final = ("U8", "I8", "I32", "U32")
 _HELP: Final = "download the files again, or give the config.json that belongs to them"
 
@@ -39,8 +39,10 @@ def check_body(model: Model, tally: Tally, parts: dict[str, Amount], body: int) 
         least += towers
     if not model.mtp_kv:
         most += parts[MTP].weights
-    if tally.packing.bits is None:
-        least += _PACKED_IN_A_BYTE * sum(tally.bytes_by_dtype.get(dtype, 0) for dtype in _INTEGERS)
+    if not tally.packing.certain:
+        packed_bytes = sum(tally.bytes_by_dtype.get(dtype, 0) for dtype in _INTEGERS)
+        least += _MOST_IN_A_BYTE * packed_bytes
+        most -= max(8 / (tally.packing.bits or 8) - 1, 0) * packed_bytes
     if least < (1 - MOST_DIFFERENT_BODY) * computed or most > (1 + MOST_DIFFERENT_BODY) * computed:
         found = f"its files hold a text body of {body:,} weights, and the config describes one of {computed:,}"
         raise InputError(found, where=model.source, help=_HELP)

@@ -5,7 +5,8 @@
     host = "h100-server"
     gpus = 1
     engine = "vllm@0.21"
-    strategy = "kv-fp8"             # or a list: whichever of them works best
+    strategy = "offload-retrieve"   # or a list: whichever of them works best
+    method = "shadowkv"             # whose constants it has, where several are published
 
     [settings]                      # as the engine spells them
     max_model_len = 32768
@@ -20,6 +21,7 @@ Tables ``[neighbours]`` and ``[host_overrides]`` are as the flags of ``kvplan fi
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 
@@ -47,7 +49,7 @@ _WORKLOAD = ("context", "users", "prompt_tokens", "output_tokens", "shared_prefi
              "idle_sessions")  # fmt: skip
 _NEIGHBOURS = ("link_gb_per_s", "cpu_cores", "dram_gib")
 TABLES: dict[str, dict[str, str]] = {
-    "": {name: name for name in ("schema", "name", "model", "host", "gpus", "engine", "strategy")},
+    "": {name: name for name in ("schema", "name", "model", "host", "gpus", "engine", "strategy", "method")},
     "settings": {**_ENGINE_SETTINGS, **_SHORT},
     "workload": {name: name for name in _WORKLOAD},
     "objectives": {name: name for name in ("itl_ms", "ttft_ms", "margin")},
@@ -132,9 +134,14 @@ def _table(
 def _setting(
     name: str, key: str, value: object, place: Place, settings: dict[str, Setting], complaints: list[Complaint]
 ) -> None:
-    """Keep a scalar, or a list of names for ``strategy``; anything else can't be a setting."""
+    """Keep a scalar, a list of names for ``strategy``, or a table for ``speculative_config``, which vLLM takes as JSON.
+
+    Anything else can't be a setting.
+    """
     if isinstance(value, list) and name == "strategy" and value and all(isinstance(item, str) for item in value):
         settings[name] = Setting(name, tuple(value), place)
+    elif isinstance(value, dict) and name == "speculative_config":
+        settings[name] = Setting(name, json.dumps(value, default=str), place)
     elif isinstance(value, str | int | float | bool):
         settings[name] = Setting(name, value, place)
     else:
