@@ -22,7 +22,7 @@ _TEXT_SECTIONS: Final = ("text_config", "llm_config", "language_config")
 _OUTER_SECTION: Final = "thinker_config"
 """What speech models put around all of it."""
 NESTED_SECTIONS: Final = (*_TEXT_SECTIONS, _OUTER_SECTION)
-QUANTIZATION_SECTIONS: Final = ("quantization_config", "compression_config")
+QUANTIZATION_SECTIONS: Final = ("quantization_config", "compression_config", "quantization")
 DTYPE_KEYS: Final = ("torch_dtype", "dtype")
 _EITHER_LEVEL = frozenset(("tie_word_embeddings", *QUANTIZATION_SECTIONS, *DTYPE_KEYS))
 

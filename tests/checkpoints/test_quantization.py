@@ -299,3 +299,13 @@ def test_composed_names_are_not_offered_but_understood() -> None:
 def test_gpt_oss_experts_alone() -> None:
     model = read(GPT_OSS_120B)
     assert model.dtype == "mxfp4" and model.weights.total == 116_829_156_672
+
+
+@pytest.mark.parametrize("key", ["quantization", "quantization_config"])
+def test_mlx_names_no_method(key: str) -> None:
+    """``mlx_lm.convert -q`` writes its bits and groups under both keys: 4 + 32/64 bits a weight."""
+    found = model_from_config(
+        {**LLAMA_8B, key: {"group_size": 64, "bits": 4}}, name="x", where="x/config.json", source="x"
+    )
+    assert found.dtype == "mlx-4bit"
+    assert sum(SCHEMES[found.dtype].bytes_of(found.weights)) == pytest.approx(8.03e9 * 4.5 / 8, rel=1e-3)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from kvplan.checkpoints.config import DTYPE_KEYS, LARGEST_LAYERS, QUANTIZATION_SECTIONS, Config
 from kvplan.checkpoints.elements import Matrix
+from kvplan.domain.weight_scheme import SCHEMES
 from kvplan.errors import CannotJudge
 from kvplan.units import shorten
 
@@ -61,6 +62,8 @@ def _quantized(text: Config, section: Config, experts: bool) -> Stored:
     method = (section.word("quant_method", "quant_algo", "quant_type") or "").lower()
     if not method and section.get("config_groups") is not None:
         method = "compressed-tensors"
+    if not method and section.get("bits") is not None and section.get("group_size") is not None:
+        method = "mlx"
     reader = _METHODS.get(method)
     if reader is None:
         known = ", ".join(sorted(_METHODS))
@@ -200,6 +203,15 @@ def _compressed_tensors(section: Config, experts: bool) -> Stored:
     return compressed_tensors(section, experts)
 
 
+def _mlx(section: Config, experts: bool) -> Stored:
+    """``mlx_lm.convert`` names no method: bits and a group, with 16-bit scale and bias, for the embedding as well."""
+    bits, group = section.count("bits"), section.count("group_size")
+    scheme = f"mlx-{bits}bit"
+    if scheme not in SCHEMES:
+        raise CannotJudge(f"kvplan does not know MLX weights of {bits} bits", where=section.where, help=ADVICE)
+    return Stored(scheme, warnings=() if group == 64 else (f"groups of {group} weights are counted as 64",))
+
+
 _METHODS: dict[str, Callable[[Config, bool], Stored]] = {
     "fp8": _fp8,
     "fbgemm_fp8": _fp8_rows,
@@ -216,4 +228,5 @@ _METHODS: dict[str, Callable[[Config, bool], Stored]] = {
     "modelopt_fp4": _modelopt,
     "nvfp4": _modelopt,
     "compressed-tensors": _compressed_tensors,
+    "mlx": _mlx,
 }
