@@ -17,7 +17,7 @@ from kvplan.domain.weight_scheme import WeightScheme
 from kvplan.engines.interface import Engine
 from kvplan.errors import InputError, UnknownName
 
-_NOT_ENGINES = {"drafting", "free_memory", "interface", "versions", "vllm_kv"}
+_NOT_ENGINES = {"drafting", "free_memory", "interface", "kv_layout", "versions", "vllm_kv"}
 
 
 @cache
