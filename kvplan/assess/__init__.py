@@ -7,6 +7,7 @@ back, ``verdict`` decides. A package rather than one file because the four have 
 from __future__ import annotations
 
 from kvplan.assess import constants, numbers
+from kvplan.assess.calibrated import with_measured_terms, with_measured_total
 from kvplan.assess.frame import Frame, numbers_of
 from kvplan.assess.input_warnings import input_warnings
 from kvplan.assess.judge import judge
@@ -68,8 +69,11 @@ def build_frame(deployment: Deployment) -> Frame:
         where = "a host without a GPU" if gpu.kernel_class == "cpu" else gpu.name
         instead = natural_engine(deployment.host)
         raise CannotJudge(f"{engine.name} on {where} is not modelled", help=f"use --engine {instead}")
+    deployment = with_measured_total(deployment)
     weights = numbers.weight_bytes(deployment).best
-    policy = engine.memory_policy(deployment, weights)
+    policy = with_measured_terms(
+        deployment, engine.memory_policy(deployment, weights), lambda other: engine.memory_policy(other, weights)
+    )
     kernels = kernels_for(engine, gpu, deployment.model, deployment.engine.version)
     resident = resident_kernel(deployment.settings.kv_cache_dtype, kernels)
     situation, ends = Situation(deployment, policy, kernels), numbers_of(deployment, policy)
@@ -113,7 +117,10 @@ def resident_kernel(flag: str | None, kernels: dict[str, KvKernel]) -> KvKernel 
 
 
 def gpu_memory(frame: Frame) -> GpuMemory:
-    """How one GPU is split: the engine's terms, and the KV pool as what is left (its ends pair the other ends)."""
+    """How one GPU is split: the engine's terms, and the KV pool as what is left.
+
+    The terms err independently, so that the pool's ends lie where the root of their squares does.
+    """
     deployment, policy = frame.deployment, frame.situation.policy
     weights = numbers.weight_bytes(deployment)
     terms = {
@@ -122,17 +129,15 @@ def gpu_memory(frame: Frame) -> GpuMemory:
         "runtime": policy.runtime,
         "graphs": policy.graphs,
     }
-    taken = weights.plus(policy.activation.bytes).plus(policy.runtime.bytes).plus(policy.graphs.bytes)
-    budget = policy.budget.bytes
-    pool = Interval(*(max(value, 0.0) for value in (
-        budget.low - taken.high, budget.best - taken.best, budget.high - taken.low)))  # fmt: skip
-    pool = pool.scaled(1.0 - policy.state_pool_fraction)
+    taken = (weights, policy.activation.bytes, policy.runtime.bytes, policy.graphs.bytes)
+    left = policy.budget.bytes.less_independent(taken)
+    pool = left.map(lambda value: max(value, 0.0)).scaled(1.0 - policy.state_pool_fraction)
     kv_format = frame.resident_kernel.format if frame.resident_kernel else NATIVE_16_BIT
     token_bytes = growing_bytes_per_token(numbers.kv_growths(deployment.model, kv_format, deployment.layout, policy))
     assert deployment.host.gpu is not None
     return GpuMemory(
         total_bytes=deployment.host.gpu.hbm_bytes.best,
-        budget_bytes=budget.best,
+        budget_bytes=policy.budget.bytes.best,
         weight_bytes=weights.best,
         activation_bytes=policy.activation.bytes.best,
         runtime_bytes=policy.runtime.bytes.best,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from kvplan.assess import constants
+from kvplan.assess.calibrated import measured_weights
 from kvplan.core.shapes import KvGrowth, KvGrowths, Limits, ModelWork, Traffic
 from kvplan.domain.deployment import Deployment, Layout
 from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import NATIVE_16_BIT, KvFormat
 from kvplan.domain.model import UNKNOWN_TOWER_ELEMENTS, KvLayers, Model
 from kvplan.domain.workload import Workload
+from kvplan.engines import find_engine
 from kvplan.engines.interface import MemoryPolicy
 from kvplan.errors import CannotJudge
 
@@ -98,9 +100,12 @@ def weight_bytes(deployment: Deployment) -> Interval:
 
     Elements x bits, over tensor and pipeline parallel GPUs. Engines hold a little more than the file: padding, rope
     tables, absorbed copies (16-bit: 0.5 % median; quantized: up to 4 %). A tower that the config does not describe
-    widens the interval.
+    widens the interval. Where a log of this start was kept, what it printed.
     """
-    best = deployment.gpu_weight_bytes
+    measured = measured_weights(deployment)
+    if measured is not None:
+        return measured
+    best = deployment.gpu_weight_bytes + find_engine(deployment.engine.name).weight_extras(deployment)
     high = best * (1.01 if deployment.weight_scheme.linear_bits >= 16 else 1.03)
     if deployment.model.tower_elements_unknown:
         kept_bits, gpus = deployment.weight_scheme.kept_bits, deployment.layout.tp * deployment.layout.pp

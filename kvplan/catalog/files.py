@@ -25,7 +25,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-SECTIONS: Final = ("models", "hosts", "gpus")
+SECTIONS: Final = ("models", "hosts", "gpus", "calibrations")
 LARGEST_FILE_BYTES: Final = 16 * MIB
 
 _ROW_OR_ALIASES = re.compile(r'\n(?:\[(\w+)\.(?:"([^"\n]+)"|([\w-]+))\]|aliases = \[([^\]\n]*)\])')
@@ -222,7 +222,8 @@ def _scan_parsed(file: CatalogFile, section: str) -> Iterator[tuple[str, _Place]
     for key in tables:
         if key not in SECTIONS:
             guesses = did_you_mean(key, SECTIONS)
-            advice = f"did you mean [{guesses[0]}.NAME]?" if guesses else "tables: [models.*], [hosts.*], [gpus.*]"
+            tables_there = "tables: [models.*], [hosts.*], [gpus.*], [calibrations.*]"
+            advice = f"did you mean [{guesses[0]}.NAME]?" if guesses else tables_there
             raise CatalogError(f"a catalog has no table or key {shorten(key)!r}", where=file.path, help=advice)
     rows = tables.get(section, {})
     if not isinstance(rows, dict):

@@ -45,7 +45,8 @@ def refuse_taken(table: Table, name: str, aliases: Sequence[str], kind: str, *, 
         if not replace:
             _, file = table.row(found)
             of = "" if found == word else f" (an alias of {found})"
+            shown = f"kvplan {kind} show {word}; " if kind != "calibration" else ""
             raise InputError(
                 f"there is a {kind} {word!r} already{of}, in {file.path}",
-                help=f"kvplan {kind} show {word}; --replace lays the new one over it",
+                help=f"{shown}--replace lays the new one over it",
             )

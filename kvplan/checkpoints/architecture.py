@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kvplan.checkpoints.elements import Parts
-from kvplan.domain.model import Experts, KvLayers, WeightElements
+from kvplan.domain.model import Experts, KvLayers, LatentSides, WeightElements
 from kvplan.errors import InputError, UnknownArchitecture
 from kvplan.units import LARGEST_COUNT, shorten
 
@@ -28,6 +28,7 @@ class Architecture(NamedTuple):
     """0 where tied."""
     max_context_tokens: int | None
     experts: Experts | None = None
+    latent_sides: LatentSides | None = None
     mtp: Parts = Parts()
     mtp_kv: tuple[KvLayers, ...] = ()
     """KV of the MTP layers, which cache only while they speculate."""

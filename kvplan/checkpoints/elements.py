@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from kvplan.domain.model import LatentSides
+
 
 class Matrix(NamedTuple):
     """A weight matrix that is stored ``copies`` times (over layers, over experts)."""
@@ -114,6 +116,11 @@ class Latent(NamedTuple):
     nope: int
     rope: int
     value: int
+
+    @property
+    def sides(self) -> LatentSides:
+        """The widths alone, for engines."""
+        return LatentSides(self.query_rank or 0, self.kv_rank, self.nope, self.rope, self.value)
 
     @property
     def cached(self) -> int:

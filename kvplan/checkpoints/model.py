@@ -46,6 +46,7 @@ def model_from_config(
         published_parameters=published_parameters,
         tower_elements_unknown=unknown,
         mtp_kv=architecture.mtp_kv,
+        latent_sides=architecture.latent_sides,
         warnings=(
             *architecture.warnings, *stored.warnings, *((towers.UNKNOWN,) if unknown else ()),
             *_untold(architecture, weights, published_parameters),

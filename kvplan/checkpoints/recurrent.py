@@ -42,7 +42,7 @@ class Mamba1(NamedTuple):
 
     def kv(self, layers: int, *, float32: bool = False) -> KvLayers:
         """i·(k - 1) columns and a state of i·s."""
-        state = State(self.inner * (self.kernel - 1), self.inner * self.state, float32)
+        state = State(self.inner * (self.kernel - 1), self.inner * self.state, float32, self.kernel - 1)
         return KvLayers("mamba1", layers, self.inner, 0, 0, state=state)
 
 
@@ -76,7 +76,10 @@ class Mamba2(NamedTuple):
 
     def kv(self, layers: int, *, float32: bool = False) -> KvLayers:
         """c·(k - 1) columns and a state of heads x head x s."""
-        state = State(self.channels * (self.kernel - 1), self.inner * self.state, float32)
+        columns = self.kernel - 1
+        state = State(
+            self.channels * columns, self.inner * self.state, float32, columns, self.groups, 2 * self.state
+        )  # fmt: skip
         return KvLayers("mamba2", layers, self.heads, 0, 0, state=state)
 
 
@@ -106,7 +109,8 @@ class DeltaNet(NamedTuple):
 
     def kv(self, layers: int, *, float32: bool = False) -> KvLayers:
         """c·(k - 1) columns and a state of n·dk·dv."""
-        state = State(self.channels * (self.kernel - 1), self.value_heads * self.key * self.value, float32)
+        columns = self.kernel - 1
+        state = State(self.channels * columns, self.value_heads * self.key * self.value, float32, columns)
         return KvLayers("gdn", layers, self.value_heads, 0, 0, state=state)
 
 
@@ -137,7 +141,8 @@ class DeltaAttention(NamedTuple):
 
     def kv(self, layers: int) -> KvLayers:
         """3·w·(k - 1) columns and a state of heads x d x d."""
-        state = State(3 * self.width * (self.kernel - 1), self.width * self.head, recurrent_float32=True)
+        columns = self.kernel - 1
+        state = State(3 * self.width * columns, self.width * self.head, recurrent_float32=True, conv_columns=columns)
         return KvLayers("kda", layers, self.heads, 0, 0, state=state)
 
 
@@ -171,7 +176,8 @@ class ShortConv(NamedTuple):
         return matrices + Parts(other=self.hidden * (self.kernel + bias))
 
     def kv(self, layers: int) -> KvLayers:
-        return KvLayers("conv", layers, self.hidden, 0, 0, state=State(self.hidden * (self.kernel - 1)))
+        state = State(self.hidden * (self.kernel - 1), conv_columns=self.kernel - 1)
+        return KvLayers("conv", layers, self.hidden, 0, 0, state=state)
 
 
 def read_stateful(config: Config, *, tied: bool) -> Dims:

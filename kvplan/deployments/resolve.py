@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from kvplan.catalog.calibrations import load_calibrations
 from kvplan.catalog.hardware import load_host
 from kvplan.catalog.models import load_model
 from kvplan.checkpoints.quantization import ADVICE
@@ -71,6 +72,7 @@ def resolve_on(words: Words, model: Model, host: Host, *, weights_matter: bool =
             dram_bytes=gib(not_negative(words.other_dram_gib, "--other-dram-gib")),
         ),
         method=words.method.strip().lower() if words.method else None,
+        calibrations=() if words.hbm_gib is not None else load_calibrations(host.name, words.catalog),
     )
 
 

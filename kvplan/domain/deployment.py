@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kvplan.domain.host import Host
 from kvplan.domain.model import Model
 from kvplan.domain.weight_scheme import SCHEMES, WeightScheme
 from kvplan.domain.workload import Neighbours, Objectives, Workload
+
+if TYPE_CHECKING:
+    from kvplan.domain.calibration import Calibration
 
 
 class Layout(NamedTuple):
@@ -97,6 +100,8 @@ class Deployment(NamedTuple):
     neighbours: Neighbours = Neighbours()
     method: str | None = None
     """The published method that strategies of its family take their constants from; None: each its own default."""
+    calibrations: tuple[Calibration, ...] = ()
+    """What start-up logs showed on this host, the newest last."""
 
     @property
     def weight_scheme(self) -> WeightScheme:
@@ -131,9 +136,18 @@ class Deployment(NamedTuple):
 
     @property
     def gpu_weight_bytes(self) -> float:
-        """Weights on one GPU: the dense part over the replica's GPUs, the experts over all that share them."""
-        parts = self.weight_parts
-        return parts.dense / (self.layout.tp * self.layout.pp) + parts.experts / self.layout.expert_gpus
+        """Weights on the fullest GPU: the dense part over the replica's GPUs, the experts over all that share them.
+
+        Of pipeline stages the first holds the embedding, the last the head; the layers between them are shared out.
+        """
+        parts, layout = self.weight_parts, self.layout
+        if layout.pp == 1:
+            return parts.dense / layout.tp + parts.experts / layout.expert_gpus
+        kept_bits, weights = self.weight_scheme.kept_bits, self.model.weights
+        table, head = weights.embedding * kept_bits / 8, weights.lm_head * kept_bits / 8
+        fullest = -(-self.model.layers // layout.pp) * layout.pp / self.model.layers
+        layers = (parts.dense - table - head) / (layout.tp * layout.pp) + parts.experts / layout.expert_gpus
+        return layers * fullest + max(table, head) / layout.tp
 
     @property
     def stored_weight_bytes(self) -> float:

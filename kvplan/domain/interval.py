@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 
@@ -24,6 +25,15 @@ class Interval(NamedTuple):
 
     def plus(self, other: Interval) -> Interval:
         return Interval(self.low + other.low, self.best + other.best, self.high + other.high)
+
+    def less_independent(self, terms: Iterable[Interval]) -> Interval:
+        """This less terms that err independently of one another: distances from the best values add in quadrature."""
+        best, below, above = self.best, (self.best - self.low) ** 2, (self.high - self.best) ** 2
+        for term in terms:
+            best -= term.best
+            below += (term.high - term.best) ** 2
+            above += (term.best - term.low) ** 2
+        return Interval(best - math.sqrt(below), best, best + math.sqrt(above))
 
     def scaled(self, factor: float) -> Interval:
         """Times a factor that is not negative."""

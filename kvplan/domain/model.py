@@ -25,6 +25,12 @@ class State(NamedTuple):
     """The state itself."""
     recurrent_float32: bool = False
     """The architecture keeps its state in 32 bits (KDA, lightning attention, configs with ``mamba_ssm_dtype``)."""
+    conv_columns: int = 0
+    """Columns of the convolution's window (kernel - 1): what ``conv_elements`` is a multiple of; 0: not known."""
+    groups: int = 0
+    """Groups of Mamba-2's state projections, which tensor-parallel ranks share; 0: not known, or none."""
+    group_channels: int = 0
+    """Channels of the convolution for each of these groups."""
 
 
 class KvLayers(NamedTuple):
@@ -78,6 +84,17 @@ class KvLayers(NamedTuple):
     def vectors_per_token(self) -> int:
         """Head vectors (keys and values) that one layer stores for one entry."""
         return self.kv_heads * ((self.key_elements > 0) + (self.value_elements > 0))
+
+
+class LatentSides(NamedTuple):
+    """The matrices of multi-head latent attention, which engines lay out in ways of their own."""
+
+    query_rank: int
+    """0: queries are projected in one step."""
+    kv_rank: int
+    nope: int
+    rope: int
+    value: int
 
 
 class WeightElements(NamedTuple):
@@ -173,6 +190,8 @@ class Model(NamedTuple):
     """A vision or audio tower is there, but the config does not say how large: its weights are an interval."""
     mtp_kv: tuple[KvLayers, ...] = ()
     """KV of the multi-token-prediction layers: cached only while they speculate."""
+    latent_sides: LatentSides | None = None
+    """Widths of MLA; None for other attention."""
     stored: StoredWeights | None = None
     """True bytes of the checkpoint's tensors; None where only a config is at hand."""
     weights_unsettled: str = ""

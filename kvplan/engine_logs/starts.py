@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from kvplan.engine_logs.interface import Draft, EngineStart, LogFormat, LogLine
 from kvplan.engine_logs.key_values import number_of
 from kvplan.engine_logs.reading import LogText, lines_with
@@ -15,7 +17,7 @@ _UNITS = {"gib": GIB, "mib": MIB, "bytes": 1}
 def starts_of(log_format: LogFormat, log: LogText) -> list[EngineStart]:
     """Every start, in the order of the log; those about which nothing was said are left out."""
     drafts = [Draft()]
-    for text in lines_with(log.text, log_format.keywords):
+    for text in lines_with(log.data, log_format.keywords):
         line = LogLine(_rank(log_format, text), text)
         if log_format.opens(line, drafts[-1]) and len(drafts) < MOST_STARTS:
             drafts.append(Draft())
@@ -27,9 +29,14 @@ def starts_of(log_format: LogFormat, log: LogText) -> list[EngineStart]:
 
 
 def _start(log_format: LogFormat, draft: Draft) -> EngineStart:
-    ranks = log_format.finish(draft)
+    ranks = tuple(sorted(log_format.finish(draft), key=lambda rank: _natural(rank.name)))
     complete = any({"kv_pool_bytes", "kv_tokens"} & rank.figures.keys() for rank in ranks)
     return EngineStart(log_format.engine, draft.version, draft.said, ranks, draft.recognised, complete)
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """TP2 before TP10."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d{1,9})", name)]
 
 
 def _rank(log_format: LogFormat, text: str) -> str:

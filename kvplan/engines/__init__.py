@@ -17,7 +17,11 @@ from kvplan.domain.weight_scheme import WeightScheme
 from kvplan.engines.interface import Engine
 from kvplan.errors import InputError, UnknownName
 
-_NOT_ENGINES = {"drafting", "free_memory", "interface", "kv_layout", "versions", "vllm_kv"}
+_NOT_ENGINES = {
+    "drafting", "free_memory", "interface", "kv_layout", "versions", "vllm_kv", "vllm_memory",
+    "vllm_terms", "vllm_weights",
+    "sglang_pool", "sglang_rows", "sglang_v4", "llama_cpp_cells", "llama_cpp_pool", "tensorrt_llm_pool", "mlx_pool",
+}  # fmt: skip
 
 
 @cache

@@ -55,6 +55,9 @@ class Generic:
             ),
         )
 
+    def weight_extras(self, deployment: Deployment) -> float:
+        return 0.0
+
     def kv_kernels(self, gpu: Gpu) -> dict[str, KvKernel]:
         widths = {"fp8": 1.0, "int8": 1.0, "int4": 0.5, "nvfp4": 0.5625, "q8_0": 34 / 32, "q4_0": 18 / 32}
         kernels = {

@@ -116,6 +116,10 @@ class Engine(Protocol):
         """How one GPU is split, for a replica whose weights take so many bytes on it."""
         ...
 
+    def weight_extras(self, deployment: Deployment) -> float:
+        """Bytes of weights on one GPU beside its even share: whole copies, padding, tables."""
+        ...
+
     def kv_kernels(self, gpu: Gpu) -> dict[str, KvKernel]:
         """Strategy suffix (``fp8``, ``int4`` ...) -> how the engine stores it on this GPU."""
         ...

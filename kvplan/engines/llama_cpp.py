@@ -56,6 +56,9 @@ class LlamaCpp:
         keeps_prompts = _build(deployment) >= _PROMPT_CACHE_BUILD
         return server_policy(deployment, device_memory(deployment.host), MICRO_BATCH_TOKENS, host_memory(keeps_prompts))
 
+    def weight_extras(self, deployment: Deployment) -> float:
+        return 0.0
+
     def kv_kernels(self, gpu: Gpu) -> dict[str, KvKernel]:
         verified = gpu.kernel_class != "xe2"
         widths = {"q8_0": 34 / 32, "q4_0": 18 / 32}

@@ -81,6 +81,9 @@ class Mlx:
             warnings=_warnings(deployment),
         )
 
+    def weight_extras(self, deployment: Deployment) -> float:
+        return 0.0
+
     def kv_kernels(self, gpu: Gpu) -> dict[str, KvKernel]:
         return {
             f"int{bits}": KvKernel(

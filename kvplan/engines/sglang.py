@@ -22,15 +22,15 @@ from kvplan.engines.interface import (
     replica_users,
     served_model,
 )
+from kvplan.engines.kv_layout import KvLayout, KvQuestion
+from kvplan.engines.sglang_pool import STATE_RATIO
+from kvplan.engines.sglang_pool import kv_layout as sglang_kv_layout
+from kvplan.engines.sglang_rows import WINDOW_RATIO, has_window_pool
 from kvplan.engines.versions import within
 from kvplan.units import GIB, gib, to_gib
 
 _SOURCE = "SGLang server_args.py, defaults of mem_fraction_static; start-up logs of H100, H200 and 24 GB cards"
-_WINDOW_POOLS = ("gpt_oss", "llama4", "gemma4", "mimo_v2", "step3p5", "step3p7")
-"""Architectures whose windows have a pool of their own in 0.5.23; Gemma 2 and 3, Cohere 2 ... are not among them."""
 _STORAGE = "SGLang pool_configurator.py"
-STATE_RATIO = 0.9
-"""``--mamba-full-memory-ratio``: bytes set aside for recurrent states for every byte of KV."""
 
 
 class Sglang:
@@ -67,7 +67,7 @@ class Sglang:
             graphs=Term(Interval.exact(0.0), nothing, _SOURCE),
             block_tokens=int(given(deployment.settings, "block_size", 1)),
             prefill_chunk_tokens=int(_chunk_tokens(deployment)),
-            window_growth_fraction=_window_growth(deployment.model.model_type),
+            window_growth_fraction=WINDOW_RATIO if has_window_pool(deployment) else 1.0,
             state_bytes=StateBytes(2.0, 4.0),
             state_pool_fraction=STATE_RATIO / (1.0 + STATE_RATIO) if _has_state_pool(deployment) else 0.0,
             engine_dram=Term(
@@ -84,6 +84,9 @@ class Sglang:
                 *draft_warnings(deployment),
             ),
         )
+
+    def weight_extras(self, deployment: Deployment) -> float:
+        return 0.0
 
     def kv_kernels(self, gpu: Gpu) -> dict[str, KvKernel]:
         kernels: dict[str, KvKernel] = {}
@@ -108,6 +111,10 @@ class Sglang:
         """INT8 is served by the Triton backend alone, with pages of one token."""
         chosen = (f"--kv-cache-dtype {kv_word(kernel, deployment)}",)
         return (*chosen, "--attention-backend triton", "--page-size 1") if kernel.flag == "int8" else chosen
+
+    def kv_layout(self, question: KvQuestion) -> KvLayout:
+        """Pages, pools and the lines that SGLang itself prints."""
+        return sglang_kv_layout(question)
 
     def command(self, deployment: Deployment, extra_flags: tuple[str, ...]) -> str:
         layout, settings = deployment.layout, deployment.settings
@@ -163,11 +170,6 @@ def _queueing(deployment: Deployment) -> tuple[str, ...]:
     if most is None or users <= most:
         return ()
     return (f"--max-running-requests is {most}: of {users} users on a replica the rest wait",)
-
-
-def _window_growth(model_type: str) -> float:
-    """How sliding layers grow: by the pool's SWA ratio where SGLang keeps a pool for windows, in full elsewhere."""
-    return 0.8 if model_type.startswith(_WINDOW_POOLS) else 1.0
 
 
 def _chunk_tokens(deployment: Deployment) -> float:

@@ -81,6 +81,9 @@ class TensorRtLlm:
             ),
         )
 
+    def weight_extras(self, deployment: Deployment) -> float:
+        return 0.0
+
     def kv_kernels(self, gpu: Gpu) -> dict[str, KvKernel]:
         kernels: dict[str, KvKernel] = {}
         if gpu.kernel_class in {"ampere", "ada", "hopper", "blackwell_dc", "blackwell_rtx"}:

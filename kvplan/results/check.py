@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kvplan.deployments.found import FoundDeployment, Value
 from kvplan.deployments.sources import read_deployments
 from kvplan.engines.versions import release
-from kvplan.engines.vllm import default_batch
+from kvplan.engines.vllm_terms import default_batch
 from kvplan.results.json_shapes import Json
 from kvplan.results.suppressions import read_baseline, suppressed_by_baseline, suppressed_by_file
 from kvplan.rules import all_rules

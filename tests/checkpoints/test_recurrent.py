@@ -166,7 +166,7 @@ def test_falcon_h1_keeps_both_in_every_layer() -> None:
 def test_a_model_of_states_alone_has_no_kv() -> None:
     model = read("tiiuae/falcon-mamba-7b")
     assert layers(model) == {"mamba1": 64}
-    assert model.kv[0].state == State(8192 * 3, 8192 * 16)
+    assert model.kv[0].state == State(8192 * 3, 8192 * 16, conv_columns=3)
     assert not model.kv[0].grows and model.max_context_tokens is None
 
 

@@ -41,7 +41,7 @@ def assemble(config: Config, dims: Dims, sides: Latent, *, index: Parts = _NONE,
     body += index.times(indexers)
     heads = config.whole("num_nextn_predict_layers")
     return decoder(
-        dims, body, kv=kv_layers.latent(dims.layers, sides.cached), experts=moe.record,
+        dims, body, kv=kv_layers.latent(dims.layers, sides.cached), experts=moe.record, latent_sides=sides.sides,
         intermediate_size=inner if mixed < dims.layers else 0,
         mtp=mtp_head(dims.hidden, layer + index + mixture).times(heads),
         mtp_kv=kv_layers.latent(heads, sides.cached) if heads else (),

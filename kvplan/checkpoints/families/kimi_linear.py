@@ -36,7 +36,7 @@ def read(config: Config) -> Architecture:
     heads = config.whole("num_nextn_predict_layers")
     return decoder(
         dims, body, kv=kv_layers.present(*kv_layers.latent(full, sides.cached), kda.kv(dims.layers - full)),
-        final_norm=norm(dims.hidden) + mixing, experts=moe.record,
+        final_norm=norm(dims.hidden) + mixing, experts=moe.record, latent_sides=sides.sides,
         intermediate_size=inner if mixed < dims.layers else 0,
         mtp=mtp_head(dims.hidden, layer + attends + mixture).times(heads),
         mtp_kv=kv_layers.present(*kv_layers.latent(heads, sides.cached)),

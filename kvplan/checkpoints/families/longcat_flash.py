@@ -33,5 +33,6 @@ def read(config: Config) -> Architecture:
     return decoder(
         dims, body, kv=kv_layers.latent(_SUBLAYERS * dims.layers, sides.cached), intermediate_size=inner,
         experts=moe.record, mtp=mtp_head(dims.hidden, half).times(heads),
+        latent_sides=sides.sides,
         mtp_kv=kv_layers.latent(heads, sides.cached) if heads else (), mtp_copies=dims.vocab * dims.hidden * heads,
     )  # fmt: skip

@@ -46,14 +46,16 @@ def state_layer(keys: GgufKeys, rules: Rules, heads: int) -> KvLayers:
     """One recurrent layer; its heads are what tensor parallelism divides."""
     if rules.state == "conv":
         hidden, kernel = keys.count("embedding_length"), keys.count("shortconv.l_cache")
-        return _layer("conv", hidden, State((kernel - 1) * hidden))
+        return _layer("conv", hidden, State((kernel - 1) * hidden, conv_columns=kernel - 1))
     if rules.state == "kda":
         width, kernel = keys.count("kda.head_dim"), keys.count("ssm.conv_kernel", default=_KDA_KERNEL)
         channels = heads * width
-        return _layer("kda", heads, State(3 * (kernel - 1) * channels, channels * width, recurrent_float32=True))
+        state = State(3 * (kernel - 1) * channels, channels * width, recurrent_float32=True, conv_columns=kernel - 1)
+        return _layer("kda", heads, state)
     inner, width = keys.count("ssm.inner_size"), keys.count("ssm.state_size")
     kernel, groups = keys.count("ssm.conv_kernel"), keys.whole("ssm.group_count")
-    state = State((kernel - 1) * (inner + 2 * groups * width), inner * width, recurrent_float32=True)
+    elements = (kernel - 1) * (inner + 2 * groups * width)
+    state = State(elements, inner * width, recurrent_float32=True, conv_columns=kernel - 1)
     if rules.state == "mamba1":
         return _layer("mamba1", inner, state)
     return _layer(rules.state or "", keys.count("ssm.time_step_rank"), state)

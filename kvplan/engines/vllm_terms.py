@@ -1,0 +1,145 @@
+"""The terms of vLLM's memory by version: what its start-up log prints, in GiB of one GPU.
+
+Constants come from start-up logs that print every term (153 rows; the identity closes within 0.03 GiB).
+"""
+
+from __future__ import annotations
+
+from kvplan.core.activations import ForwardShape, activation_bytes
+from kvplan.domain.deployment import Deployment
+from kvplan.domain.host import Gpu
+from kvplan.domain.interval import Interval
+from kvplan.engines.free_memory import display_reserve, gib_words, less
+from kvplan.engines.interface import Term, given, replica_users
+from kvplan.units import GIB, gib
+
+_NVLINK_GIB = (Interval(0.5, 1.5, 2.1), Interval(1.95, 2.1, 2.25), Interval(0.95, 2.1, 2.3))
+"""Before 0.18; 0.18 to 0.20 (H100: 2.06 to 2.21); since 0.21 (0.95 on GB200)."""
+_LOGS = "vLLM start-up logs, 0.6 to 0.33 (llm-d-planner DEBUG runs on H100, issues and public repositories)"
+
+
+def default_batch(gpu: Gpu, version: tuple[int, ...]) -> tuple[int, int]:
+    """(max_num_batched_tokens, max_num_seqs) of ``vllm serve``: larger on cards of 70 GiB and more, A100 excepted."""
+    large = gpu.hbm_bytes.best >= 70 * GIB and "a100" not in gpu.name.lower()
+    return (8192, 1024) if large and version >= (0, 8) else (2048, 256)
+
+
+def gpu_of(deployment: Deployment) -> Gpu:
+    assert deployment.host.gpu is not None  # assess refuses vLLM on a host without a GPU
+    return deployment.host.gpu
+
+
+def _utilization(deployment: Deployment, version: tuple[int, ...]) -> float:
+    return given(deployment.settings, "gpu_memory_utilization", 0.92 if version >= (0, 21) else 0.90)
+
+
+def budget(deployment: Deployment, version: tuple[int, ...]) -> Term:
+    """Utilization x total; what is free where that is less, for vLLM does not start then."""
+    host, utilization = deployment.host, _utilization(deployment, version)
+    total, source = gpu_of(deployment).hbm_bytes, "vLLM gpu_worker.py; default utilization 0.92 since 0.21, 0.90 before"
+    if host.unified_memory:
+        total = total.map(lambda value: value * (host.gpu_share_fraction or 1.0) - host.os_reserve_bytes)
+        formula = f"{utilization:g} x what the platform shows of the one pool"
+        return Term(total.scaled(utilization), formula, source)
+    free, reserve = _free_at_start(deployment), display_reserve(host)
+    usable = Interval(*(min(one, other) for one, other in zip(total.scaled(utilization), free, strict=True)))
+    formula = f"{utilization:g} x device memory"
+    if usable != total.scaled(utilization):
+        formula += f", at most what is free: less a CUDA context and {reserve.formula}"
+    return Term(usable, formula, source)
+
+
+def _free_at_start(deployment: Deployment) -> Interval:
+    """Device memory that is free when vLLM first looks: less its CUDA context, NCCL's over NVLink, and a display.
+
+    H100: 78.68 of 79.19 GiB alone, 77.2 to 77.7 with tensor parallelism; RTX 4090: a context of 384 MiB.
+    """
+    gpu, tp = gpu_of(deployment), deployment.layout.tp
+    context = Interval(1.4, 1.75, 2.05) if tp > 1 and gpu.peer_bytes_per_s is not None else Interval(0.3, 0.45, 0.55)
+    return less(gpu.hbm_bytes, context.scaled(GIB).plus(display_reserve(deployment.host).bytes))
+
+
+def startable(deployment: Deployment) -> float:
+    """The largest utilization, in hundredths, with which vLLM starts at the best estimate."""
+    return int(100.0 * _free_at_start(deployment).best / gpu_of(deployment).hbm_bytes.best) / 100
+
+
+def no_start(deployment: Deployment, version: tuple[int, ...]) -> tuple[str, ...]:
+    """vLLM ends at once where less than utilization x total is free."""
+    total, utilization = gpu_of(deployment).hbm_bytes.best, _utilization(deployment, version)
+    free = _free_at_start(deployment).best
+    if deployment.host.unified_memory or utilization * total <= free:
+        return ()
+    words = f"utilization {utilization:g} asks for {gib_words(utilization * total)}, and {gib_words(free)} are free"
+    return (f"vLLM does not start: {words}; --gpu-memory-utilization {startable(deployment):g} does",)
+
+
+def activation(deployment: Deployment, version: tuple[int, ...], tokens: float, sequences: float) -> Term:
+    model, tp = deployment.model, deployment.layout.tp
+    logit_bytes, copies = (14.6, 5.0) if version >= (0, 17) else (38.1, 4.0)
+    experts = model.experts
+    workspace = experts is not None and version >= (0, 17) and model.dtype != "mxfp4"
+    shape = ForwardShape(
+        tokens,
+        sequences,
+        float(model.vocab_size),
+        float(model.hidden_size),
+        model.intermediate_size / tp,
+        logit_bytes,
+        copies,
+        float(experts.experts_per_token) if experts and workspace else 0.0,
+        experts.intermediate_size / tp if experts and workspace else 0.0,
+    )
+    best = activation_bytes(shape)
+    low, slack = best - gib(0.1), gib(0.15)
+    if version >= (0, 21):  # other runners hold fewer logits: an 8B model on 0.33 showed 1.3 GiB less than this form
+        low, slack = 0.25 * best, gib(0.3)
+    elif version < (0, 17):
+        low, slack = 0.35 * best, gib(0.4)
+    formula = f"max({logit_bytes} B x {sequences:g} sequences x vocabulary, layer of {tokens:g} tokens) + MoE workspace"
+    return Term(Interval(max(min(low, best), 0.0), best, best + slack), formula, _LOGS)
+
+
+def runtime(deployment: Deployment, version: tuple[int, ...]) -> Term:
+    host, layout = deployment.host, deployment.layout
+    if host.unified_memory:
+        span, where = Interval(1.0, 3.0, 6.0), "unified memory"
+    elif layout.tp == 1:
+        span, where = (Interval(0.07, 0.25, 0.46), "one GPU") if version >= (0, 18) else (
+            Interval(0.02, 0.10, 0.28), "one GPU")  # fmt: skip
+    elif gpu_of(deployment).peer_bytes_per_s is not None:
+        span, where = _NVLINK_GIB[(version >= (0, 18)) + (version >= (0, 21))], "NVLink"
+    else:
+        span, where = Interval(0.1, 0.3, 0.6), "GPUs over PCIe"
+    slack = Interval(0.0, 0.03, 0.06)  # rope tables and allocator rounding
+    return Term(span.plus(slack).scaled(GIB), f"non-torch memory, {where}, and rope tables", _LOGS)
+
+
+def graphs(deployment: Deployment, version: tuple[int, ...]) -> Term:
+    source = "0.29 + 0.017 x layers + 0.29 if MoE, GiB: estimates printed by vLLM 0.20 to 0.29 (p90 error 0.33)"
+    if deployment.settings.enforce_eager:
+        return Term(Interval.exact(0.0), "no graphs with --enforce-eager", source)
+    if version < (0, 21):
+        return Term(Interval.exact(0.0), "graphs live outside the budget before 0.21", source)
+    best = 0.29 + 0.017 * deployment.model.layers + (0.29 if deployment.model.experts else 0.0)
+    low = 0.0 if version >= (0, 28) else max(best - 0.33, 0.0)
+    return Term(Interval(low, best, best + 0.33).scaled(GIB), "CUDA-graph estimate", source)
+
+
+def warnings(deployment: Deployment) -> tuple[str, ...]:
+    found = []
+    if gpu_of(deployment).vendor.lower() != "nvidia":
+        found.append("not calibrated: vLLM's memory terms on this vendor rest on NVIDIA logs")
+    if deployment.host.unified_memory:
+        found.append("not calibrated: on unified memory other processes are counted, and logs scatter by gigabytes")
+    if deployment.model.weights.towers or deployment.model.tower_elements_unknown:
+        found.append("not calibrated: a vision tower's encoder cache and activations are not modelled")
+    return tuple(found)
+
+
+def queueing(deployment: Deployment, max_sequences: int) -> tuple[str, ...]:
+    """vLLM decodes at most max_num_seqs sequences at once, whatever room the pool has."""
+    on_replica = replica_users(deployment)
+    if on_replica <= max_sequences:
+        return ()
+    return (f"max_num_seqs is {max_sequences}: of {on_replica} users on a replica the rest wait, see --max-num-seqs",)
