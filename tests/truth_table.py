@@ -96,7 +96,8 @@ def is_held_out(identity: str) -> bool:
 def budget_rows(row: dict[str, Any]) -> dict[str, Row]:
     """Weights and KV pool of one vLLM start, by the settings that it printed."""
     given = {name: row[name] for name in Words._fields if name in row}
-    given |= {"gpus": row["tp"] * row["pp"], "hbm_gib": row.get("total_gib"), "context": min(row["max_model_len"], 8192)}
+    context = min(row["max_model_len"], 8192)
+    given |= {"gpus": row["tp"] * row["pp"], "hbm_gib": row.get("total_gib"), "context": context}
     split = gpu_memory(build_frame(resolve(Words(**given))))
     name = f"{row['model']} {row['weights']}, {row['engine']}, {row['host']} tp {row['tp']} pp {row['pp']}"
     found = {}
@@ -172,7 +173,8 @@ def exact_figures() -> list[tuple[str, int, int]]:
         if "kv_bytes_per_token" in row:
             _count(counts["KV bytes per token"], round(kv.kv_bytes_per_token) == row["kv_bytes_per_token"])
         if row.get("state_bytes"):
-            states = sum(layer.bytes_per_sequence for layer, item in zip(kv.layers, model.kv, strict=True) if item.state)
+            pairs = zip(kv.layers, model.kv, strict=True)
+            states = sum(layer.bytes_per_sequence for layer, item in pairs if item.state)
             _count(counts["state bytes per sequence of hybrids"], round(states) == row["state_bytes"])
     return [(name, total, exact) for name, (total, exact) in counts.items()]
 
@@ -197,9 +199,9 @@ def section(every: Sequence[Group]) -> str:
         "| figure | rows | median error | p90 error | inside the interval |\n|---|--:|--:|--:|--:|",
         *(_summary(group) for group in every),
         "",
-        "Constants of vLLM's memory were set on one half of its rows (even SHA-256 of the id) and are reported on the\n"
-        "other as well. Not calibrated, and said so on the screen: vision encoders, sparse attention and hybrids under\n"
-        "vLLM, other vendors' GPUs, unified memory under vLLM, TensorRT-LLM's activations.\n",
+        "Constants of vLLM's memory were set on one half of its rows (even SHA-256 of the id) and are reported on\n"
+        "the other as well. Not calibrated, and said so on the screen: vision encoders, sparse attention and hybrids\n"
+        "under vLLM, other vendors' GPUs, unified memory under vLLM, TensorRT-LLM's activations.\n",
         "<details><summary>Every row: predicted (low..high) against observed</summary>\n",
         "| figure | predicted | observed | error |\n|---|--:|--:|--:|",
         *(_detail(group, row) for group in every for row in group.rows),

@@ -145,6 +145,7 @@ def gpu_memory(frame: Frame) -> GpuMemory:
         kv_pool_bytes=pool,
         kv_pool_tokens=int(pool.best // token_bytes) if token_bytes else None,
         terms={name: (term.formula, term.source) for name, term in terms.items()},
+        pool_levers=tuple((lever.flag, lever.bytes) for lever in policy.pool_levers),
     )
 
 

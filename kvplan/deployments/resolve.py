@@ -111,6 +111,10 @@ def _settings(words: Words) -> EngineSettings:
         kv_offloading_bytes=_optional_gib(words.kv_offloading_size, "--kv-offloading-size"),
         cpu_offload_bytes=_optional_gib(words.cpu_offload_gb, "--cpu-offload-gb"),
         drafting=drafting_of(words.speculative_config),
+        prefix_caching=words.prefix_caching,
+        unify_kv_groups=words.unify_kv_groups,
+        mamba_cache_mode=words.mamba_cache_mode,
+        mamba_ssm_cache_dtype=words.mamba_ssm_cache_dtype,
     )
 
 

@@ -53,6 +53,10 @@ class Words(NamedTuple):
     kv_offloading_size: float | None = None
     cpu_offload_gb: float | None = None
     speculative_config: str | None = None
+    prefix_caching: bool | None = None
+    unify_kv_groups: bool = False
+    mamba_cache_mode: str | None = None
+    mamba_ssm_cache_dtype: str | None = None
     itl_ms: float | None = None
     ttft_ms: float | None = None
     margin: float | None = None

@@ -106,6 +106,8 @@ class GpuMemory(NamedTuple):
     """None for a model whose cache does not grow."""
     terms: Mapping[str, tuple[str, str]] = MappingProxyType({})
     """Name -> (formula, source)."""
+    pool_levers: tuple[tuple[str, float], ...] = ()
+    """(flag, bytes that it gives the KV pool): settings of the engine that cost KV."""
 
 
 class Verdict(NamedTuple):

@@ -61,6 +61,11 @@ class EngineSettings(NamedTuple):
     kv_offloading_bytes: float | None = None
     cpu_offload_bytes: float | None = None
     drafting: Drafting | None = None
+    prefix_caching: bool | None = None
+    unify_kv_groups: bool = False
+    """vLLM's hybrid KV manager is off: layers with windows keep every token."""
+    mamba_cache_mode: str | None = None
+    mamba_ssm_cache_dtype: str | None = None
 
     @property
     def mtp_drafts(self) -> bool:

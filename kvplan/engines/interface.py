@@ -49,6 +49,14 @@ class Term(NamedTuple):
     source: str
 
 
+class PoolLever(NamedTuple):
+    """A flag that gives the KV pool memory which the engine sets aside for something else."""
+
+    flag: str
+    bytes: float
+    """What the pool gains on one GPU."""
+
+
 class StateBytes(NamedTuple):
     """Bytes of an element of recurrent states; an architecture that keeps its state in 32 bits has 4 everywhere."""
 
@@ -89,6 +97,7 @@ class MemoryPolicy(NamedTuple):
     copies_kv_heads: bool = True
     """More tensor-parallel ranks than KV heads: each rank keeps a copy of one head."""
     warnings: tuple[str, ...] = ()
+    pool_levers: tuple[PoolLever, ...] = ()
 
 
 class Engine(Protocol):

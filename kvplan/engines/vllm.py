@@ -77,6 +77,7 @@ class Vllm:
             ),
             engine_cores=2.0 + workers,
             engine_cores_source="vLLM docs, CPU resources: API server + engine core + one worker for each GPU",
+            pool_levers=terms.pool_levers(deployment, version, batched_tokens, max_sequences),
             warnings=(
                 *terms.warnings(deployment),
                 *terms.no_start(deployment, version),

@@ -10,11 +10,13 @@ from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
 from kvplan.engines.free_memory import display_reserve, gib_words, less
-from kvplan.engines.interface import Term, given, replica_users
+from kvplan.engines.interface import PoolLever, Term, given, replica_users
 from kvplan.units import GIB, gib
 
 _NVLINK_GIB = (Interval(0.5, 1.5, 2.1), Interval(1.95, 2.1, 2.25), Interval(0.95, 2.1, 2.3))
 """Before 0.18; 0.18 to 0.20 (H100: 2.06 to 2.21); since 0.21 (0.95 on GB200)."""
+_FEW_SEQUENCES = 64
+_WORTH_SAYING_BYTES = gib(0.1)
 _LOGS = "vLLM start-up logs, 0.6 to 0.33 (llm-d-planner DEBUG runs on H100, issues and public repositories)"
 
 
@@ -98,6 +100,19 @@ def activation(deployment: Deployment, version: tuple[int, ...], tokens: float, 
         low, slack = 0.35 * best, gib(0.4)
     formula = f"max({logit_bytes} B x {sequences:g} sequences x vocabulary, layer of {tokens:g} tokens) + MoE workspace"
     return Term(Interval(max(min(low, best), 0.0), best, best + slack), formula, _LOGS)
+
+
+def pool_levers(
+    deployment: Deployment, version: tuple[int, ...], tokens: float, sequences: int
+) -> tuple[PoolLever, ...]:
+    """Fewer sequences in a step leave more for KV: the sampler's logits grow with them. Half as many and so on, as
+    long as the users that were asked for run at once."""
+    enough = max(_FEW_SEQUENCES, 1 << max(replica_users(deployment) - 1, 0).bit_length())
+    if enough >= sequences:
+        return ()
+    now, then = (activation(deployment, version, tokens, count).bytes.best for count in (sequences, enough))
+    worth_saying = now - then >= _WORTH_SAYING_BYTES
+    return (PoolLever(f"--max-num-seqs {enough}", now - then),) if worth_saying else ()
 
 
 def runtime(deployment: Deployment, version: tuple[int, ...]) -> Term:

@@ -136,6 +136,7 @@ def gpu_memory_json(split: GpuMemory) -> Json:
         **{f"{name}_bytes": whole(getattr(split, f"{name}_bytes")) for name in names},
         "kv_pool_bytes": whole_interval(split.kv_pool_bytes),
         "kv_pool_tokens": split.kv_pool_tokens,
+        "levers": [{"flag": flag, "kv_pool_bytes": whole(gained)} for flag, gained in split.pool_levers],
     }
 
 

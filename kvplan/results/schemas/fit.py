@@ -100,6 +100,7 @@ FIT = envelope(
         graph_bytes=BYTES,
         kv_pool_bytes=_ENDS_OF_BYTES,
         kv_pool_tokens=nullable(COUNT),
+        levers=listed(record(flag=TEXT, kv_pool_bytes=BYTES)),
     ),
     verdict=record(outcome=OUTCOME, strategy=nullable(TEXT), bound_by=BOUND_BY, sentence=TEXT),
     catalog=CATALOG,
