@@ -34,6 +34,7 @@ def kv_command(
     context: o.Context = None,
     pool_gib: PoolGib = None,
     pool_bytes: PoolBytes = None,
+    host: o.KvHost = None,
     engine: o.EngineName = None,
     tp: o.Tp = None,
     pp: o.Pp = None,
@@ -43,6 +44,13 @@ def kv_command(
     weights: o.Weights = None,
     kv_cache_dtype: o.KvCacheDtype = None,
     max_model_len: o.MaxModelLen = None,
+    max_num_batched_tokens: o.MaxBatchedTokens = None,
+    max_num_seqs: o.MaxSequences = None,
+    block_size: o.BlockSize = None,
+    prefix_caching: o.PrefixCaching = None,
+    unify_kv_groups: o.UnifyKvGroups = False,
+    mamba_cache_mode: o.MambaCacheMode = None,
+    mamba_ssm_cache_dtype: o.MambaStateDtype = None,
     speculative_config: o.Speculative = None,
 ) -> None:
     """What a model's KV cache is made of: bytes per token, per sequence, per GPU, and what a pool holds."""

@@ -59,6 +59,11 @@ HostNames = Annotated[
     typer.Option("--host", "-H", help="Catalog name, alias, or a TOML file with one host; repeat to compare hosts.",
                  autocompletion=complete_host, show_default=False),
 ]  # fmt: skip
+KvHost = Annotated[
+    str | None,
+    typer.Option("--host", "-H", help="The card whose kernels and defaults an engine takes; none: see the notes.",
+                 autocompletion=complete_host, show_default=False),
+]  # fmt: skip
 OneHost = Annotated[
     list[str],  # so that a second one is seen and refused, rather than taken for the first
     typer.Option("--host", "-H", help="Catalog name, alias, or a TOML file with one host.",
@@ -172,6 +177,22 @@ Speculative = Annotated[
     typer.Option("--speculative-config", help='As vLLM takes it: {"method": "mtp", "num_speculative_tokens": 1}.',
                  rich_help_panel=_ENGINE),
 ]  # fmt: skip
+PrefixCaching = Annotated[
+    bool | None,
+    typer.Option("--enable-prefix-caching/--no-enable-prefix-caching", help="vLLM: keep states at block ends.",
+                 rich_help_panel=_ENGINE, show_default=False),
+]  # fmt: skip
+UnifyKvGroups = Annotated[
+    bool,
+    typer.Option("--disable-hybrid-kv-cache-manager", help="vLLM: windows keep every token.", rich_help_panel=_ENGINE),
+]
+MambaCacheMode = Annotated[
+    str | None, typer.Option("--mamba-cache-mode", help="vLLM: none or align.", rich_help_panel=_ENGINE)
+]
+MambaStateDtype = Annotated[
+    str | None,
+    typer.Option("--mamba-ssm-cache-dtype", help="vLLM: auto, float32, bfloat16.", rich_help_panel=_ENGINE),
+]
 CpuOffload = Annotated[
     float | None,
     typer.Option("--cpu-offload-gb", help="vLLM: GiB of weights in DRAM, each GPU.", rich_help_panel=_ENGINE),

@@ -43,24 +43,30 @@ def read_logs(paths: tuple[str, ...], engine: str | None = None) -> EngineLog:
 
 def _one(text: LogText, engine: str | None) -> EngineLog:
     """The last complete start of one file, in the format that recognises most of it."""
-    formats = [one for one in all_formats().values() if engine in (None, one.engine)]
+    known = all_formats()
+    formats = [known[engine]] if engine in known else list(known.values())
     found = {one.engine: starts_of(one, text) for one in formats}
     scores = {name: sum(start.recognised for start in starts) for name, starts in found.items()}
     best = max(scores, key=lambda name: scores[name], default=None)
     if best is None or not scores[best]:
         raise CannotJudge("no line of an engine's start-up was recognised", where=text.name, help=looked_for(formats))
+    if not any(start.ranks for start in found[best]):
+        raise CannotJudge(
+            f"holds lines of {best}, but none about its memory", where=text.name, help=looked_for([known[best]])
+        )
     return _last(found[best], text)
 
 
 def _last(starts: list[EngineStart], text: LogText) -> EngineLog:
     complete = [index for index, start in enumerate(starts) if start.complete]
-    told = [index for index, start in enumerate(starts) if start.recognised]
+    told = [index for index, start in enumerate(starts) if start.ranks]
     chosen = (complete or told)[-1]
     notes = list(text.notes)
     if len(starts) > 1:
-        notes.append(f"the log holds {len(starts)} starts; this is the {_ordinal(chosen + 1)}, the last complete one")
+        which = "the last complete one" if complete else "none of them is complete"
+        notes.append(f"the log holds {len(starts)} starts; this is the {_ordinal(chosen + 1)}, {which}")
     if not complete:
-        notes[len(text.notes) :] = ["the log ends before the KV cache was set up: what it says is incomplete"]
+        notes.append("this start ends before the KV cache was set up: what it says is incomplete")
     return EngineLog(starts[chosen], len(starts), tuple(notes))
 
 

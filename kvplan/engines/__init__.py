@@ -20,7 +20,8 @@ from kvplan.errors import InputError, UnknownName
 _NOT_ENGINES = {
     "drafting", "free_memory", "interface", "kv_layout", "versions", "vllm_kv", "vllm_memory",
     "vllm_terms", "vllm_weights",
-    "sglang_pool", "sglang_rows", "sglang_v4", "llama_cpp_cells", "llama_cpp_pool", "tensorrt_llm_pool", "mlx_pool",
+    "llama_cpp_caches", "llama_cpp_cells", "llama_cpp_pool", "mlx_pool", "sglang_pool", "sglang_rows", "sglang_v4",
+    "tensorrt_llm_pool",
 }  # fmt: skip
 
 

@@ -22,6 +22,8 @@ from kvplan.engines.interface import (
     reads_gguf_file,
     replica_users,
 )
+from kvplan.engines.kv_layout import KvLayout, KvQuestion
+from kvplan.engines.llama_cpp_pool import kv_layout as llama_kv_layout
 from kvplan.engines.versions import release, within
 from kvplan.units import gib
 
@@ -71,6 +73,10 @@ class LlamaCpp:
 
     def kv_flags(self, kernel: KvKernel, deployment: Deployment) -> tuple[str, ...] | None:
         return (f"-ctk {kernel.flag}", f"-ctv {kernel.flag}")
+
+    def kv_layout(self, question: KvQuestion) -> KvLayout:
+        """Cells, streams and the lines that the server itself prints."""
+        return llama_kv_layout(question, _build(question.deployment), MICRO_BATCH_TOKENS)
 
     def command(self, deployment: Deployment, extra_flags: tuple[str, ...]) -> str:
         slots = replica_users(deployment)

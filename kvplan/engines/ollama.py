@@ -11,12 +11,16 @@ from kvplan.domain.deployment import Deployment
 from kvplan.domain.interval import Interval
 from kvplan.engines.free_memory import FIT_MARGIN_BYTES, device_memory, less
 from kvplan.engines.interface import KvKernel, MemoryPolicy, Term, replica_users
+from kvplan.engines.kv_layout import KvLayout, KvQuestion
 from kvplan.engines.llama_cpp import LlamaCpp, host_memory, server_policy
+from kvplan.engines.llama_cpp_pool import kv_layout as llama_kv_layout
 from kvplan.engines.versions import within
 
 _SOURCE = "ollama 0.33: LLAMA_ARG_FIT is on, LLAMA_ARG_FIT_TARGET is llama.cpp's 1024 MiB"
 _BATCHES = ((32768, 2048, 0.60), (4096, 1024, 0.75))
 """(tokens of all slots above which, micro-batch, share of the device that weights and KV may take for it)."""
+_SERVER_BUILD = 10236
+"""ollama 0.30 to 0.33 pin llama.cpp b9409 (May 2026) to b10488 (LLAMA_CPP_VERSION): one set of rules."""
 _ONE_AT_A_TIME = ("mllama", "qwen3_vl", "qwen3_5", "qwen3_next", "lfm2", "nemotron_h")
 """Architectures whose OLLAMA_NUM_PARALLEL is forced to 1; variants (``qwen3_5_moe``) begin the same way."""
 _INHERITED = {"-nkvo": "LLAMA_ARG_NO_KV_OFFLOAD", "-ncmoe": "LLAMA_ARG_N_CPU_MOE", "-ts": "LLAMA_ARG_TENSOR_SPLIT"}
@@ -40,6 +44,16 @@ class Ollama(LlamaCpp):
 
     def kv_flags(self, kernel: KvKernel, deployment: Deployment) -> tuple[str, ...] | None:
         return (f"OLLAMA_KV_CACHE_TYPE={kernel.flag}",)
+
+    def kv_layout(self, question: KvQuestion) -> KvLayout:
+        """As its llama-server lays it out. How much of the device is free, which the micro-batch depends on, is open."""
+        deployment = question.deployment
+        tokens = deployment.workload.context_tokens * replica_users(deployment)
+        batch = next((batch for longer_than, batch, _ in _BATCHES if tokens > longer_than), 512)
+        found = llama_kv_layout(question, _SERVER_BUILD, batch)
+        windowed = any(row.window_tokens for row in found.layers)
+        note = f"windows are sized for a micro-batch of {batch}; on a nearly full device ollama takes a smaller one"
+        return found._replace(notes=(*found.notes, note)) if windowed and batch > 512 else found
 
     def command(self, deployment: Deployment, extra_flags: tuple[str, ...]) -> str:
         """The server takes environment variables only; which model it loads is the request's business.

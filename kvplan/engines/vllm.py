@@ -21,6 +21,7 @@ from kvplan.engines.interface import (
     replica_users,
     served_model,
 )
+from kvplan.engines.kv_layout import KvLayout, KvQuestion
 from kvplan.engines.versions import release, within
 from kvplan.engines.vllm_kv import kv_kernels
 from kvplan.engines.vllm_weights import weight_extras
@@ -95,6 +96,16 @@ class Vllm:
 
     def kv_flags(self, kernel: KvKernel, deployment: Deployment) -> tuple[str, ...] | None:
         return (f"--kv-cache-dtype {kv_word(kernel, deployment)}",)
+
+    def kv_layout(self, question: KvQuestion) -> KvLayout:
+        """Pages, groups and the lines that vLLM itself prints. Without a host: the scheduler's own default batch."""
+        from kvplan.engines.vllm_memory.layout import vllm_layout
+        from kvplan.engines.vllm_memory.rules import DEFAULT_BATCHED_TOKENS
+
+        deployment = question.deployment
+        gpu, version = deployment.host.gpu, release(deployment.engine.version)
+        default = terms.default_batch(gpu, version)[0] if gpu is not None else DEFAULT_BATCHED_TOKENS
+        return vllm_layout(question, int(given(deployment.settings, "max_num_batched_tokens", default)))
 
     def command(self, deployment: Deployment, extra_flags: tuple[str, ...]) -> str:
         layout, settings = deployment.layout, deployment.settings

@@ -10,6 +10,7 @@ _FLASHINFER = {"turing", "ampere", "ada", "hopper", "blackwell_dc", "blackwell_r
 _TRITON = _FLASHINFER | {"cdna3", "cdna4"}
 _FP8 = KvFormat("fp8", 1.0, step_rate_fraction=0.92)
 _INT8 = KvFormat("int8_per_token_head", 1.0, vector_bytes=4.0)
+_FP8_SCALED = KvFormat("fp8_per_token_head", 1.0, vector_bytes=4.0)
 _INT4 = KvFormat("int4_per_token_head", 0.5, vector_bytes=4.0, step_rate_fraction=0.75)
 _NVFP4 = KvFormat("nvfp4", 0.5625, step_rate_fraction=0.85)
 _PAGES = "vLLM kv_cache_interface.py page sizes; attention backend support matrix"
@@ -39,6 +40,7 @@ def kv_kernels(kernel_class: str) -> dict[str, KvKernel]:
         source = f"vLLM's Triton attention on SM70: {_NO_RUN}"
         kernels["int8"] = kernels["int8"]._replace(verified=False, source=source)
     if kernel_class in _TRITON:
+        kernels["fp8-per-token-head"] = KvKernel(_FP8_SCALED, "fp8_per_token_head", _PAGES, since="0.20")
         kernels["int4"] = KvKernel(_INT4, "int4_per_token_head", _PAGES, since="0.23")
         kernels.update(_turboquant(kernel_class in {"ampere", "ada", "hopper"}))
     if kernel_class == "blackwell_dc":

@@ -13,8 +13,21 @@ from kvplan.engines.free_memory import display_reserve, gib_words, less
 from kvplan.engines.interface import PoolLever, Term, given, replica_users
 from kvplan.units import GIB, gib
 
-_NVLINK_GIB = (Interval(0.5, 1.5, 2.1), Interval(1.95, 2.1, 2.25), Interval(0.95, 2.1, 2.3))
-"""Before 0.18; 0.18 to 0.20 (H100: 2.06 to 2.21); since 0.21 (0.95 on GB200)."""
+_NVLINK_GIB = {
+    (0, 0): Interval(1.0, 1.5, 2.1),
+    (0, 14): Interval(0.45, 0.55, 1.9),
+    (0, 18): Interval(1.95, 2.1, 2.25),
+    (0, 21): Interval(0.95, 2.1, 2.3),
+}
+"""Since which version -> span. Sources: A100 and H100 before 0.14; H100 tp 2, 0.55; H100, 2.06 to 2.21; GB200, 0.95."""
+_ALONE_GIB = {
+    (0, 0): Interval(0.0, 0.06, 0.28),
+    (0, 14): Interval(0.05, 0.11, 0.28),
+    (0, 18): Interval(0.07, 0.25, 0.46),
+}
+"""Since which version -> span. Sources: 0.01 to 0.09 on T4, V100, 4090, L40; H100, 0.13; H100, 0.24 to 0.46."""
+_CHARGED_CONTEXT_GIB = 1.8
+"""Builds before 0.6.6 charge the CUDA context too: 1.79 GiB on one card, vllm#10511."""
 _FEW_SEQUENCES = 64
 _WORTH_SAYING_BYTES = gib(0.1)
 _LOGS = "vLLM start-up logs, 0.6 to 0.33 (llm-d-planner DEBUG runs on H100, issues and public repositories)"
@@ -97,7 +110,7 @@ def activation(deployment: Deployment, version: tuple[int, ...], tokens: float, 
     if version >= (0, 21):  # other runners hold fewer logits: an 8B model on 0.33 showed 1.3 GiB less than this form
         low, slack = 0.25 * best, gib(0.3)
     elif version < (0, 17):
-        low, slack = 0.35 * best, gib(0.4)
+        low, slack = (0.35 if (0, 8) <= version < (0, 12) else 0.85) * best, gib(0.4)  # FlashInfer did not sort in some
     formula = f"max({logit_bytes} B x {sequences:g} sequences x vocabulary, layer of {tokens:g} tokens) + MoE workspace"
     return Term(Interval(max(min(low, best), 0.0), best, best + slack), formula, _LOGS)
 
@@ -120,14 +133,18 @@ def runtime(deployment: Deployment, version: tuple[int, ...]) -> Term:
     if host.unified_memory:
         span, where = Interval(1.0, 3.0, 6.0), "unified memory"
     elif layout.tp == 1:
-        span, where = (Interval(0.07, 0.25, 0.46), "one GPU") if version >= (0, 18) else (
-            Interval(0.02, 0.10, 0.28), "one GPU")  # fmt: skip
+        span, where = _since(_ALONE_GIB, version), "one GPU"
+        span = span._replace(high=_CHARGED_CONTEXT_GIB) if version < (0, 6, 6) else span
     elif gpu_of(deployment).peer_bytes_per_s is not None:
-        span, where = _NVLINK_GIB[(version >= (0, 18)) + (version >= (0, 21))], "NVLink"
+        span, where = _since(_NVLINK_GIB, version), "NVLink"
     else:
-        span, where = Interval(0.1, 0.3, 0.6), "GPUs over PCIe"
+        span, where = Interval(0.1, 0.22, 0.5), "GPUs over PCIe"
     slack = Interval(0.0, 0.03, 0.06)  # rope tables and allocator rounding
     return Term(span.plus(slack).scaled(GIB), f"non-torch memory, {where}, and rope tables", _LOGS)
+
+
+def _since(spans: dict[tuple[int, int], Interval], version: tuple[int, ...]) -> Interval:
+    return spans[max(first for first in spans if first <= version)]
 
 
 def graphs(deployment: Deployment, version: tuple[int, ...]) -> Term:

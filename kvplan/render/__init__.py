@@ -87,6 +87,11 @@ def explain_formats() -> Mapping[str, Renderer]:
     return {"table": lazily("explain_table", "render"), "json": lazily("json_text", "render")}
 
 
+def calibrate_formats() -> Mapping[str, Renderer]:
+    """Formats of ``kvplan calibrate``."""
+    return {"table": lazily("calibrate_table", "render"), "json": lazily("json_text", "render")}
+
+
 def check_formats() -> Mapping[str, Renderer]:
     """Formats of ``kvplan check``."""
     return {
