@@ -112,6 +112,7 @@ class VllmFormat:
             rf"(?P<consumed_gib>{_N}){_G}(?: for consumed memory| consumed) \(weights \+ non-torch\)",
             rf"(?P<activation_gib>{_N}){_G}(?: for)? peak activation",
             rf"(?P<runtime_gib>{_N}){_G} for non-torch memory",
+            rf"(?P<graph_gib>{_N}){_G}(?: for)? CUDAGraph memory",
         )
     )
 

@@ -1,4 +1,4 @@
-"""``kvplan calibrate`` on a screen: the answer in a sentence, each figure beside its prediction, the ranks, what was kept."""
+"""``kvplan calibrate`` on a screen: the answer, each figure beside its prediction, the ranks, what was kept."""
 
 from __future__ import annotations
 
@@ -71,7 +71,8 @@ def sentence(answer: CalibrateResult) -> str:
 def facts(answer: CalibrateResult) -> list[tuple[str, str]]:
     """(label, text) of each line."""
     start, deployment = answer.start, answer.deployment
-    lines = [("Log", f"{', '.join(map(humans.clean, answer.files))}: {start.engine} {start.version or 'of unknown version'}")]
+    files = ", ".join(map(humans.clean, answer.files))
+    lines = [("Log", f"{files}: {start.engine} {start.version or 'of unknown version'}")]
     if deployment is not None:
         layout = [(name, getattr(deployment.layout, name)) for name in ("tp", "pp", "dp", "ep", "dcp")]
         spread = " ".join(f"{name} {ways}" for name, ways in layout if ways > 1) or "one GPU"
@@ -81,11 +82,12 @@ def facts(answer: CalibrateResult) -> list[tuple[str, str]]:
             ("Host", humans.clean(deployment.host.name)),
             ("Engine", f"{deployment.engine.name} {deployment.engine.version}, {spread}"),
         ]
-    settings = ", ".join(f"{name} {value}" for name, value in start.said.items() if name not in _SHOWN_ELSEWHERE)
+    said = ((name, value) for name, value in start.said.items() if name not in _SHOWN_ELSEWHERE and value is not False)
+    settings = ", ".join(name if value is True else f"{name} {value}" for name, value in said)
     return [*lines, ("Settings", humans.clean(settings or "none that the log names"))]
 
 
-_SHOWN_ELSEWHERE = ("model", "file", "tp", "pp", "dp", "gpu", "speculative_config")
+_SHOWN_ELSEWHERE = ("model", "file", "tp", "pp", "dp", "ep", "dcp", "gpu")
 
 
 def cells(one: Figure) -> tuple[str, ...]:
@@ -107,7 +109,10 @@ def _gib(value: float) -> str:
 
 
 def _error(one: Figure) -> str:
-    return humans.NOTHING if one.error_fraction is None else f"{100.0 * one.error_fraction:+.1f} %"
+    if one.error_fraction is None:
+        return humans.NOTHING
+    percent = round(100.0 * one.error_fraction, 1)
+    return f"{percent:+.1f} %" if percent else "0.0 %"
 
 
 def _ranks(page: Page, start: EngineStart) -> None:

@@ -12,5 +12,7 @@ def render(answer: KvResult) -> str:
     lines = [f"**{sentence(answer)}**", ""]
     lines += [f"- {label}: {text}" for label, text in facts(answer)]
     lines += ["", *table(COLUMNS, [layer_cells(row) for row in answer.layers])]
-    lines += [f"\n> {text}." for text in answer.warnings]
+    if answer.pool is not None and answer.pool.log_line:
+        lines += ["", "```", answer.pool.log_line, "```"]
+    lines += [f"\n> {text}." for text in (*answer.notes, *answer.warnings)]
     return "\n".join(lines) + "\n"

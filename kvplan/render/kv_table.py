@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kvplan.domain.deployment import Deployment
 from kvplan.domain.model import KvLayers
 from kvplan.render import humans
 from kvplan.render.screen import Column, Page
 from kvplan.results.kv import KvLayerBytes, KvResult
+from kvplan.results.kv_pool import KvPool
 
 COLUMNS = (
     Column("layers"), Column("number", right=True), Column("KV/token", right=True), Column("window", right=True),
@@ -25,10 +27,14 @@ def render(answer: KvResult) -> str:
         page.labelled(label, text, max(len(label) for label, _ in labels) + 1)
     page.gap()
     page.table(COLUMNS, [layer_cells(row) for row in answer.layers])
-    if answer.warnings:
+    if answer.warnings or answer.notes:
         page.gap()
+    for text in answer.notes:
+        page.labelled("Note:", f"{text}.")
     for text in answer.warnings:
         page.labelled("Warning:", f"{text}.")
+    if answer.deployment.engine.name != "generic":
+        return page.text()
     page.gap()
     page.faint("Engine generic is the architecture itself: one copy over all tensor-parallel ranks, no rounding to "
                "blocks. A real engine's pool holds a little less.", 2)  # fmt: skip
@@ -66,18 +72,29 @@ def facts(answer: KvResult) -> list[tuple[str, str]]:
     spread = " ".join(f"{name} {ways}" for name, ways in layout if ways > 1) or "one GPU"
     each = " a GPU" if gpus(answer) > 1 else ""
     scheme = deployment.settings.weights or deployment.model.dtype
+    engine = deployment.engine
+    named = engine.name if engine.name == "generic" else f"{engine.name} {engine.version}"
+    blocks = f", blocks of {answer.block_tokens} tokens" if answer.block_tokens > 1 else ""
     lines = [
-        ("KV", f"{answer.kv_cache_dtype}, engine {deployment.engine.name}, {spread}"),
+        ("KV", f"{answer.kv_cache_dtype}, engine {named}, {spread}{blocks}"),
         ("Weights", "?" if answer.weight_bytes is None else f"{scheme}, {humans.gib(answer.weight_bytes)} GiB{each}"),
     ]
     if gpus(answer) > 1:
         together = humans.bytes_per_token(answer.kv_bytes_per_token_all_gpus)
         lines.append(("All GPUs", f"{together} of KV a token together"))
     if pool is not None:
-        context = humans.count(deployment.workload.context_tokens)
-        held = f"{humans.gib_words(pool.pool_bytes)}{each} holds {humans.count(pool.tokens)} tokens"
-        lines.append(("Pool", f"{held}, {pool.max_concurrency:,.2f} sequences of {context} tokens"))
+        lines += pool_facts(pool, deployment, each)
     return lines
+
+
+def pool_facts(pool: KvPool, deployment: Deployment, each: str) -> list[tuple[str, str]]:
+    """What the pool holds, and the lines that the engine itself writes."""
+    longest = humans.count(deployment.settings.max_model_len or deployment.workload.context_tokens)
+    blocks = "" if pool.log_line is None else f" in {humans.count(pool.blocks)} blocks"
+    held = f"{humans.gib_words(pool.pool_bytes)}{each} holds {humans.count(pool.tokens)} tokens{blocks}"
+    if pool.max_concurrency is not None:
+        held += f", {pool.max_concurrency:,.2f} sequences of {longest} tokens"
+    return [("Pool", held), *(("Log line", line) for line in (pool.log_line or "").splitlines())]
 
 
 def layer_cells(row: KvLayerBytes) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from kvplan import __version__
@@ -11,7 +10,6 @@ from kvplan.assess.frame import Frame
 from kvplan.assess.topology import topology_excuse
 from kvplan.catalog.models import load_model
 from kvplan.core.kv_cache import bounded_bytes, growing_bytes_per_token, sequence_bytes
-from kvplan.core.shapes import KvGrowths
 from kvplan.deployments.resolve import resolve_on
 from kvplan.deployments.words import Words
 from kvplan.domain.deployment import Deployment, Layout
@@ -19,14 +17,13 @@ from kvplan.domain.host import Host
 from kvplan.domain.kv_format import NATIVE_16_BIT, KvFormat
 from kvplan.domain.model import KvLayers, Model
 from kvplan.engines import find_engine
+from kvplan.engines.kv_layout import KvLayout
 from kvplan.errors import CannotJudge, InputError
+from kvplan.results import kv_layouts
 from kvplan.results.json_shapes import Json, layout_json, whole
-from kvplan.units import LARGEST_COUNT, gib, shorten
+from kvplan.results.kv_pool import NO_GROWTH_LIMIT, KvPool, asked_bytes, pool_of
 
 SCHEMA = "kvplan.kv/1"
-NO_GROWTH_LIMIT = float(LARGEST_COUNT)
-"""A sequence so long that every window of it is full."""
-
 NOWHERE = Host(
     name="no host", title="no host", category="server", gpu=None, gpus=1, cpu=None, cpu_cores=None, dram_bytes=0.0,
     dram_bytes_per_s=None, numa_nodes=None, link=None, unified_memory=False, gpu_share_fraction=None,
@@ -49,23 +46,6 @@ class KvLayerBytes:
 
 
 @dataclass(frozen=True, slots=True)
-class KvPool:
-    """What a pool of so many bytes on every GPU holds.
-
-    Where every layer keeps every token, ``tokens`` is the pool over the bytes of a token. With windows the cost of a
-    token depends on its place, so sequences of --context are counted: ``tokens`` is max concurrency x context.
-    """
-
-    pool_bytes: int
-    blocks: int
-    tokens: int
-    max_concurrency: float
-    """Sequences of --context that are held at once; not rounded."""
-    log_line: str | None
-    """The line that the engine prints; ``generic`` prints none."""
-
-
-@dataclass(frozen=True, slots=True)
 class KvResult:
     """The answer of one ``kv``. Bytes are per GPU unless the name says otherwise."""
 
@@ -83,6 +63,8 @@ class KvResult:
     """None where the checkpoint does not tell how they are stored."""
     pool: KvPool | None
     warnings: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    """Rules of the engine's layout where settings or sources leave a choice."""
 
     @property
     def exit_code(self) -> int:
@@ -111,17 +93,47 @@ class KvResult:
                 "pool_bytes": pool.pool_bytes, "blocks": pool.blocks, "tokens": pool.tokens,
                 "max_concurrency": pool.max_concurrency, "log_line": pool.log_line,
             },
+            "notes": list(self.notes),
             "warnings": list(self.warnings),
         }  # fmt: skip
 
 
 def kv(words: Words, *, pool_gib: float | None = None, pool_bytes: int | None = None) -> KvResult:
-    """What the KV cache of a model is made of. ``words.host`` is not looked at."""
+    """What the KV cache of a model is made of. ``words.host`` matters to an engine whose layout depends on the card."""
     if not words.model:
         raise InputError("no model was named", help="--model NAME, e.g. llama3-8b, or a path to a config.json")
-    wanted_bytes = _pool_bytes(pool_gib, pool_bytes)
-    _refuse_other_engines(words.engine)
-    return kv_of(load_model(words.model, words.catalog, fetch=words.fetch), words, wanted_bytes)
+    wanted_bytes = asked_bytes(pool_gib, pool_bytes)
+    engine = find_engine((words.engine or "generic").partition("@")[0])
+    if engine.name != "generic" and not kv_layouts.lays_out(engine):
+        raise CannotJudge(
+            f"kvplan kv does not show the KV layout of engine {engine.name} yet",
+            help="--engine generic shows the architecture itself; kvplan fit judges the engine's whole memory",
+        )
+    model = load_model(words.model, words.catalog, fetch=words.fetch)
+    if engine.name == "generic":
+        return kv_of(model, words, wanted_bytes)
+    return _as_laid_out(*kv_layouts.laid_out(model, words, NOWHERE, wanted_bytes), wanted_bytes)
+
+
+def _as_laid_out(deployment: Deployment, layout: KvLayout, pool_bytes: int | None) -> KvResult:
+    count, replica = layout.pool, deployment.layout.tp * deployment.layout.pp
+    pool = None
+    if count is not None and pool_bytes is not None:
+        pool = KvPool(pool_bytes, count.blocks, count.tokens, count.max_concurrency, count.log_line)
+    return KvResult(
+        deployment=deployment,
+        kv_cache_dtype=layout.kv_cache_dtype,
+        block_tokens=layout.block_tokens,
+        kv_bytes_per_token=layout.bytes_per_token,
+        kv_bytes_per_token_all_gpus=layout.bytes_per_token * replica,
+        kv_bytes_fixed_per_sequence=layout.fixed_bytes_per_sequence,
+        kv_bytes_per_sequence=layout.bytes_per_sequence,
+        layers=tuple(KvLayerBytes(*row) for row in layout.layers),
+        weight_bytes=_weight_bytes(deployment),
+        pool=pool,
+        warnings=_warnings(deployment),
+        notes=layout.notes,
+    )
 
 
 def kv_of(model: Model, words: Words = _NOTHING_SAID, pool_bytes: int | None = None) -> KvResult:
@@ -147,17 +159,6 @@ def kv_of(model: Model, words: Words = _NOTHING_SAID, pool_bytes: int | None = N
     )
 
 
-def pool_of(pool_bytes: int, growths: KvGrowths, context: float, block_tokens: int) -> KvPool:
-    """What a pool holds: whole blocks where every layer keeps every token, else sequences of ``context`` tokens."""
-    one_sequence = sequence_bytes(growths, context)
-    plain = one_sequence > 0.0 and bounded_bytes(growths, NO_GROWTH_LIMIT) == 0.0
-    if plain:
-        tokens = int(pool_bytes // (growing_bytes_per_token(growths) * block_tokens)) * block_tokens
-    else:
-        tokens = int(pool_bytes * context // one_sequence)
-    return KvPool(pool_bytes, tokens // block_tokens, tokens, pool_bytes / one_sequence, None)
-
-
 def _weight_bytes(deployment: Deployment) -> float | None:
     unsettled = deployment.model.weights_unsettled and not deployment.settings.weights
     return None if unsettled else numbers.weight_bytes(deployment).best
@@ -172,16 +173,6 @@ def layer_json(row: KvLayerBytes) -> Json:
         "window_tokens": row.window_tokens,
         "bytes_per_sequence": whole(row.bytes_per_sequence),
     }
-
-
-def _refuse_other_engines(text: str | None) -> None:
-    """CannotJudge for an engine whose own layout kvplan doesn't print yet, UnknownName for one that isn't."""
-    engine = find_engine((text or "generic").partition("@")[0])
-    if engine.name != "generic":
-        raise CannotJudge(
-            f"kvplan kv does not show the KV layout of engine {engine.name} yet",
-            help="--engine generic shows the architecture itself; kvplan fit judges the engine's whole memory",
-        )
 
 
 def _deployment(model: Model, words: Words) -> Deployment:
@@ -211,18 +202,6 @@ def _layer(frame: Frame, item: KvLayers, kv_format: KvFormat) -> KvLayerBytes:
         window_tokens=item.window_tokens,
         bytes_per_sequence=sequence_bytes(alone, float(deployment.workload.context_tokens)),
     )
-
-
-def _pool_bytes(pool_gib: float | None, pool_bytes: int | None) -> int | None:
-    if pool_gib is not None and pool_bytes is not None:
-        raise InputError("--pool-gib and --pool-bytes say the same thing twice", help="leave one of them out")
-    flag, value = ("--pool-gib", pool_gib) if pool_gib is not None else ("--pool-bytes", pool_bytes)
-    if value is None:
-        return None
-    wanted = gib(value) if pool_gib is not None else value
-    if not math.isfinite(wanted) or not 1 <= wanted <= LARGEST_COUNT:
-        raise InputError(f"{flag} must be greater than 0 and at most 2^53 bytes (it is {shorten(repr(value))})")
-    return int(wanted)
 
 
 def _warnings(deployment: Deployment) -> tuple[str, ...]:

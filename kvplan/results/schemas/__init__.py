@@ -16,7 +16,8 @@ DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _WHERE = {
     "fit": "fit", "fit-matrix": "fit", "kv": "kv", "check": "check", "sweep": "sweep", "error": "error",
     "model": "listings", "models": "listings", "families": "listings", "host": "listings", "hosts": "listings",
-    "explain": "explain", "calibrate": "calibrate", "explain-list": "explain", "model-import": "imports", "host-import": "imports",
+    "calibrate": "calibrate", "explain": "explain", "explain-list": "explain",
+    "model-import": "imports", "host-import": "imports",
 }  # fmt: skip
 """Name of a schema -> the file of this folder that holds it."""
 

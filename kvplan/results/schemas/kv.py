@@ -47,10 +47,11 @@ SCHEMAS = {
                 pool_bytes=_PER_GPU,
                 blocks=COUNT,
                 tokens=COUNT,
-                max_concurrency=described(NUMBER, "sequences of context_tokens"),
+                max_concurrency=nullable(described(NUMBER, "sequences of context_tokens, or of --max-model-len")),
                 log_line=nullable(TEXT),
             )
         ),
+        notes=listed(TEXT),
         warnings=listed(TEXT),
     )
 }
