@@ -376,3 +376,153 @@ def most_users(machine: Machine, pool: Pool, kv_bytes: int, objective_s: float, 
         if used > pool.limit or step_s(machine, one_more) > objective_s:
             return users
         users = tried
+
+
+@dataclass(frozen=True)
+class PooledLayer:
+    """One layer as a paged engine sees it. ``keeps`` is ``all``, ``window``, ``chunk`` or ``state``."""
+
+    kind: int
+    """Layers of one kind are alike."""
+    keeps: str
+    token_bytes: int
+    """Of a state: the bytes of all of it."""
+    window_tokens: int = 0
+    state_blocks: int = 0
+
+
+@dataclass(frozen=True)
+class Accounting:
+    """What an engine's version does, and what it is told."""
+
+    block_tokens: int
+    joins_within: Fraction
+    batch_tokens: int
+    longest_tokens: int
+    rounds_each_group: bool
+    counts_blocks: bool
+
+
+@dataclass(frozen=True)
+class BlockTable:
+    """A group of layers that share a block table."""
+
+    layers: tuple[PooledLayer, ...]
+    block_tokens: int
+
+
+def page_bytes(layer: PooledLayer, tokens: int) -> int:
+    """Bytes of one block of one layer, token by token; a state has the bytes of its state."""
+    if layer.keeps == "state":
+        return layer.token_bytes
+    return sum(layer.token_bytes for _ in range(tokens))
+
+
+def block_over_states(layers: list[PooledLayer], start: int) -> int:
+    """The shortest block, in steps of ``start``, in which a page of attention is at least a state."""
+    states = [layer.token_bytes for layer in layers if layer.keeps == "state"]
+    attention = [layer for layer in layers if layer.keeps != "state"]
+    tokens = start
+    while states and attention and max(page_bytes(layer, tokens) for layer in attention) < max(states):
+        tokens += start
+    return tokens
+
+
+def lengthened(layer: PooledLayer, start: int, wanted_bytes: int) -> int | None:
+    """The block of a layer whose page is as large as the largest; None where no whole block is."""
+    tokens = start
+    while page_bytes(layer, tokens) < wanted_bytes:
+        tokens += start
+    return tokens if page_bytes(layer, tokens) == wanted_bytes else None
+
+
+def block_tables(layers: list[PooledLayer], accounting: Accounting) -> tuple[list[BlockTable], int] | None:
+    """Layers dealt out to groups of one number of layers, and the bytes of a block; None where pages can't be equal."""
+    start = block_over_states(layers, accounting.block_tokens)
+    largest = max(page_bytes(layer, start) for layer in layers)
+    blocks = {layer: start if layer.keeps == "state" else lengthened(layer, start, largest) for layer in layers}
+    kinds: dict[int, list[PooledLayer]] = {}
+    for layer in layers:
+        kinds.setdefault(layer.kind, []).append(layer)
+    if len(kinds) > 1 and any(tokens is None for tokens in blocks.values()):
+        return None
+    rarest, most = min(map(len, kinds.values())), max(map(len, kinds.values()))
+    width = most if most < rarest * accounting.joins_within else rarest
+    tables = []
+    for alike in kinds.values():
+        hands: list[list[PooledLayer]] = [[]]
+        while len(hands) * width < len(alike):
+            hands.append([])
+        for turn, layer in enumerate(alike):
+            hands[turn % len(hands)].append(layer)
+        tokens = accounting.longest_tokens if alike[0].keeps == "state" else blocks[alike[0]]
+        assert tokens is not None
+        tables += [BlockTable(tuple(hand), tokens) for hand in hands]
+    return tables, max(sum(largest for _ in table.layers) for table in tables)
+
+
+def reserved_blocks(table: BlockTable, accounting: Accounting) -> int:
+    """Blocks that a request of the longest length is granted in one table, counted one at a time."""
+    layer = table.layers[0]
+    if layer.keeps == "state":
+        return layer.state_blocks
+    held = accounting.longest_tokens
+    if layer.keeps == "window":
+        held = min(held, layer.window_tokens - 1 + accounting.batch_tokens)
+    if layer.keeps == "chunk":
+        held = min(held, layer.window_tokens + accounting.batch_tokens)
+    blocks = blocks_for(held, table.block_tokens)
+    return blocks + 1 if layer.keeps == "window" else blocks
+
+
+class BlockPool:
+    """A pool that hands out and takes back single blocks; the first is never handed out."""
+
+    def __init__(self, blocks: int) -> None:
+        self.free = list(range(1, blocks))
+
+    def take(self) -> int | None:
+        """A block, if there is one."""
+        return self.free.pop() if self.free else None
+
+    def give_back(self, block: int) -> None:
+        """A block that nobody uses any more."""
+        self.free.append(block)
+
+
+def carved_blocks(pool_bytes: int, block_bytes: int) -> int:
+    """Blocks that fit, cut off one by one."""
+    blocks = 0
+    while pool_bytes >= block_bytes:
+        pool_bytes -= block_bytes
+        blocks += 1
+    return blocks
+
+
+def most_blocks_held(table: BlockTable, accounting: Accounting) -> int:
+    """The most blocks that a request holds while it is computed batch by batch, blocks behind its window freed."""
+    layer, pool = table.layers[0], BlockPool(accounting.longest_tokens + 2)
+    held: dict[int, int] = {}
+    computed, most = 0, 0
+    while computed < accounting.longest_tokens:
+        if layer.keeps == "window":
+            for index in [index for index in held if (index + 1) * table.block_tokens <= computed - layer.window_tokens + 1]:
+                pool.give_back(held.pop(index))
+        scheduled = min(accounting.batch_tokens, accounting.longest_tokens - computed)
+        for token in range(computed, computed + scheduled):
+            index = token // table.block_tokens
+            if index not in held:
+                block = pool.take()
+                assert block is not None
+                held[index] = block
+        computed += scheduled
+        most = max(most, len(held))
+    return most
+
+
+def requests_admitted(blocks: int, request: int) -> int:
+    """Requests of so many blocks that find all of them, admitted one after another."""
+    pool, admitted = BlockPool(blocks), 0
+    while all(pool.take() is not None for _ in range(request)):
+        admitted += 1
+    return admitted

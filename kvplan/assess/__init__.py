@@ -7,7 +7,7 @@ back, ``verdict`` decides. A package rather than one file because the four have 
 from __future__ import annotations
 
 from kvplan.assess import constants, numbers
-from kvplan.assess.calibrated import with_measured_terms, with_measured_total
+from kvplan.assess.calibrated import calibration_used, with_measured_terms, with_measured_total
 from kvplan.assess.frame import Frame, numbers_of
 from kvplan.assess.input_warnings import input_warnings
 from kvplan.assess.judge import judge
@@ -146,6 +146,7 @@ def gpu_memory(frame: Frame) -> GpuMemory:
         kv_pool_tokens=int(pool.best // token_bytes) if token_bytes else None,
         terms={name: (term.formula, term.source) for name, term in terms.items()},
         pool_levers=tuple((lever.flag, lever.bytes) for lever in policy.pool_levers),
+        calibration=calibration_used(deployment, policy),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kvplan.assess.calibrated import measured_weight_words
 from kvplan.assess.constants import UNLIMITED
 from kvplan.core.accounts import Demand, Loads, Placement
 from kvplan.core.shapes import Plan
@@ -63,13 +64,11 @@ def _hbm(judged: Judged) -> list[Part]:
     demand, policy = judged.demand, judged.policy
     scheme = judged.deployment.settings.weights or judged.deployment.model.dtype
     layout = judged.deployment.layout
+    formula, source = measured_weight_words(judged.deployment) or (
+        f"{scheme} weights / {layout.tp * layout.pp} GPUs", judged.deployment.model.source
+    )  # fmt: skip
     return [
-        Part(
-            "weights",
-            demand.hbm_weight_bytes,
-            f"{scheme} weights / {layout.tp * layout.pp} GPUs, what spills left out",
-            judged.deployment.model.source,
-        ),
+        Part("weights", demand.hbm_weight_bytes, f"{formula}, what spills left out", source),
         Part("kv", demand.hbm_kv_bytes, _resident_formula(judged), "; ".join(_proof(judged)[:1])),
         Part("activations", policy.activation.bytes.best, policy.activation.formula, policy.activation.source),
         Part("runtime", policy.runtime.bytes.best, policy.runtime.formula, policy.runtime.source),

@@ -21,6 +21,8 @@ SPREAD_BYTES = gib(0.03)
 """What two starts of the same deployment differ by; source: the sum of printed terms closes within it on 145 of 153."""
 _RUNTIME_SPREAD = Interval(gib(-0.05), 0.0, gib(0.2))
 """Between models; source: vLLM 0.18 and 0.19 on H100, 0.24 to 0.27 GiB, one family 0.46."""
+SAID = "calibrated: "
+"""What the warning begins with that says so."""
 _REPLACED = ("budget", "activation", "runtime", "graphs")
 
 
@@ -87,6 +89,18 @@ def measured_weights(deployment: Deployment) -> Interval | None:
     return None if observed is None else Interval(observed - gib(0.01), observed, observed + gib(0.01))
 
 
+def measured_weight_words(deployment: Deployment) -> tuple[str, str] | None:
+    """(formula, source) of weights that were measured; None where they were not."""
+    use = use_of(deployment)
+    return None if use is None or measured_weights(deployment) is None else ("weights as measured", use.source)
+
+
+def calibration_used(deployment: Deployment, policy: MemoryPolicy) -> str | None:
+    """Name of the calibration that the policy or the weights took something from."""
+    use = use_of(deployment)
+    return use.calibration.name if use and any(text.startswith(SAID) for text in policy.warnings) else None
+
+
 def with_measured_terms(
     deployment: Deployment, policy: MemoryPolicy, predict: Callable[[Deployment], MemoryPolicy]
 ) -> MemoryPolicy:
@@ -147,4 +161,4 @@ def _said(use: Use, terms: dict[str, Term]) -> str:
     if use.same_model and "weights" in one.observed:
         shown["weights"] = one.observed["weights"]
     words = ", ".join(f"{name} {to_gib(shown[name]):.2f}" for name in ("total", "weights", *_REPLACED) if name in shown)
-    return f"calibrated: {words} GiB a GPU by {one.name} ({one.source})" if words else ""
+    return f"{SAID}{words} GiB a GPU by {one.name} ({one.source})" if words else ""

@@ -108,6 +108,8 @@ class GpuMemory(NamedTuple):
     """Name -> (formula, source)."""
     pool_levers: tuple[tuple[str, float], ...] = ()
     """(flag, bytes that it gives the KV pool): settings of the engine that cost KV."""
+    calibration: str | None = None
+    """Name of the calibration that some of it was taken from."""
 
 
 class Verdict(NamedTuple):

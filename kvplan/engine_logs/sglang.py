@@ -92,17 +92,24 @@ class SglangFormat:
         return bool(said or version)
 
     def finish(self, draft: Draft) -> tuple[Rank, ...]:
-        """Ranks are the processes that loaded weights; the line of the token count may come from any of them."""
+        """Ranks are the processes that loaded weights; the line of the token count may come from any of them.
+
+        The budget is one for all: a share of the least memory that was free on any.
+        """
         ranks = [name for name, values in draft.values.items() if values.keys() & {"free_bytes", "free_after_bytes"}]
         tokens = [value for values in draft.values.values() for value in values.get("kv_tokens", ())]
         common = {"kv_tokens": min(tokens)} if tokens else {}
+        free = [values["free_bytes"][0] for values in draft.values.values() if "free_bytes" in values]
+        fraction = draft.said.get("mem_fraction_static")
+        if free and isinstance(fraction, float):
+            common["budget_bytes"] = min(free) * fraction
         if not ranks:
             merged = {figure: printed for values in draft.values.values() for figure, printed in values.items()}
-            return (Rank("", {**_figures(merged, draft), **common}),)
-        return tuple(Rank(name, {**_figures(draft.values[name], draft), **common}) for name in ranks)
+            return (Rank("", {**_figures(merged), **common}),) if merged else ()
+        return tuple(Rank(name, {**_figures(draft.values[name]), **common}) for name in ranks)
 
 
-def _figures(values: dict[str, list[float]], draft: Draft) -> dict[str, float]:
+def _figures(values: dict[str, list[float]]) -> dict[str, float]:
     """Sizes of one rank. The first model that is loaded is the one that answers, a second one drafts for it."""
     first = {figure: printed[0] for figure, printed in values.items()}
     plain = ("free_bytes", "weight_bytes")
@@ -116,9 +123,6 @@ def _figures(values: dict[str, list[float]], draft: Draft) -> dict[str, float]:
         found["state_pool_bytes"] = first["ssm_bytes"] + first["conv_bytes"]
     if "graph_bytes" in values:
         found["graph_bytes"] = sum(values["graph_bytes"])
-    fraction = draft.said.get("mem_fraction_static")
-    if "free_bytes" in found and isinstance(fraction, float):
-        found["budget_bytes"] = found["free_bytes"] * fraction
     return found
 
 

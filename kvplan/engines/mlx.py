@@ -17,6 +17,8 @@ from kvplan.domain.model import Model
 from kvplan.engines.drafting import draft_warnings
 from kvplan.engines.free_memory import device_memory
 from kvplan.engines.interface import KvKernel, MemoryPolicy, StateBytes, Term, served_model
+from kvplan.engines.kv_layout import KvLayout, KvQuestion
+from kvplan.engines.mlx_pool import kv_layout as mlx_kv_layout
 from kvplan.engines.versions import release, within
 from kvplan.units import GIB, gib
 
@@ -98,6 +100,11 @@ class Mlx:
         if deployment.workload.users > 1:
             return None
         return (f"--kv-bits {kernel.flag}", "--kv-group-size 64", "--quantized-kv-start 0")
+
+    def kv_layout(self, question: KvQuestion) -> KvLayout:
+        """What one sequence takes; there is no pool."""
+        frees_windows = question.deployment.model.model_type.startswith(_FREES_WINDOWS)
+        return mlx_kv_layout(question, frees_windows)
 
     def command(self, deployment: Deployment, extra_flags: tuple[str, ...]) -> str:
         model, workload = served_model(deployment), deployment.workload

@@ -46,7 +46,7 @@ class Ollama(LlamaCpp):
         return (f"OLLAMA_KV_CACHE_TYPE={kernel.flag}",)
 
     def kv_layout(self, question: KvQuestion) -> KvLayout:
-        """As its llama-server lays it out. How much of the device is free, which the micro-batch depends on, is open."""
+        """As its llama-server lays it out. The micro-batch depends on what is free, which is not known here."""
         deployment = question.deployment
         tokens = deployment.workload.context_tokens * replica_users(deployment)
         batch = next((batch for longer_than, batch, _ in _BATCHES if tokens > longer_than), 512)

@@ -21,6 +21,8 @@ from kvplan.engines.interface import (
     replica_users,
     served_model,
 )
+from kvplan.engines.kv_layout import KvLayout, KvQuestion
+from kvplan.engines.tensorrt_llm_pool import kv_layout as tensorrt_kv_layout
 from kvplan.engines.versions import release, within
 from kvplan.units import gib
 
@@ -103,6 +105,10 @@ class TensorRtLlm:
         if release(deployment.engine.version) >= (1, 2):
             return (f"--kv_cache_dtype {kernel.flag}",)
         return (f"--extra_llm_api_options <(echo 'kv_cache_config: {{dtype: {kernel.flag}}}')",)
+
+    def kv_layout(self, question: KvQuestion) -> KvLayout:
+        """Blocks and the line that the engine itself prints."""
+        return tensorrt_kv_layout(question)
 
     def command(self, deployment: Deployment, extra_flags: tuple[str, ...]) -> str:
         layout, workload, settings = deployment.layout, deployment.workload, deployment.settings

@@ -118,7 +118,7 @@ def _error(one: Figure) -> str:
 def _ranks(page: Page, start: EngineStart) -> None:
     """Every rank, the one that counts in bold."""
     shown = [name for name in _OF_RANKS if any(name in rank.figures for rank in start.ranks)]
-    columns = [Column("rank"), *(Column(NAMES[name], right=True) for name in shown)]
+    columns = [Column("GiB of"), *(Column(NAMES[name].removesuffix(", GiB"), right=True) for name in shown)]
     rows = [[rank.name or "?", *(_gib(to_gib(rank.figures[name])) if name in rank.figures else humans.NOTHING
                                  for name in shown)] for rank in start.ranks[:MOST_RANKS]]  # fmt: skip
     page.table(columns, rows, start.ranks.index(start.tightest))

@@ -5,6 +5,7 @@ All are plain text without layout, so that the screen and Markdown say the same.
 
 from __future__ import annotations
 
+from kvplan.assess.calibrated import SAID as CALIBRATED
 from kvplan.assess.verdict import best_first, budget_words, closest, weights_fit
 from kvplan.domain.assessment import Assessment, Budget, StrategyAssessment
 from kvplan.domain.deployment import Deployment
@@ -210,5 +211,12 @@ def _about(winner: StrategyAssessment | None) -> list[Note]:
 
 
 def warnings(assessment: Assessment) -> list[Note]:
-    """What reading the input has warned of."""
-    return [Note("Warning:", f"{humans.clean(text)}.") for text in assessment.warnings]
+    """What reading the input has warned of, and which log took the place of estimates."""
+    return [warning(text) for text in assessment.warnings]
+
+
+def warning(text: str) -> Note:
+    """One warning; that a calibration was used is none, but stands among them."""
+    used = text.startswith(CALIBRATED)
+    label = CALIBRATED.strip().capitalize() if used else "Warning:"
+    return Note(label, f"{humans.clean(text.removeprefix(CALIBRATED))}.")

@@ -90,7 +90,7 @@ class CalibrateResult:
             "unpredicted": self.unpredicted,
             "saved": None if self.saved is None or self.terms is None else {
                 "name": self.saved.name, "file": self.saved.file, "always_read": self.saved.always_read,
-                "replaced": self.saved.replaced, "terms": {name: round(size) for name, size in self.terms.items()},
+                "replaced": self.saved.replaced, "terms": {name: round(kept) for name, kept in self.terms.items()},
             },
             "notes": list(self.notes),
         }  # fmt: skip

@@ -137,6 +137,7 @@ def gpu_memory_json(split: GpuMemory) -> Json:
         "kv_pool_bytes": whole_interval(split.kv_pool_bytes),
         "kv_pool_tokens": split.kv_pool_tokens,
         "levers": [{"flag": flag, "kv_pool_bytes": whole(gained)} for flag, gained in split.pool_levers],
+        "calibration": split.calibration,
     }
 
 

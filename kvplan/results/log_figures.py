@@ -51,7 +51,7 @@ class Figure:
         return self.predicted.low - slack <= self.observed <= self.predicted.high + slack
 
 
-def figures_of(start: EngineStart, predicted: Frame | None, memory: GpuMemory | None = None) -> tuple[Figure, ...]:
+def figures_of(start: EngineStart, predicted: Frame | None, split: GpuMemory | None = None) -> tuple[Figure, ...]:
     """Everything that was printed or predicted, and of predictions those that this engine prints at all."""
     observed = dict(start.tightest.figures)
     blocks = observed.pop("kv_blocks", None)
@@ -59,7 +59,7 @@ def figures_of(start: EngineStart, predicted: Frame | None, memory: GpuMemory | 
     if blocks is not None and "kv_tokens" not in observed:
         observed["kv_tokens"] = blocks * (block_tokens if isinstance(block_tokens, int) else 16)
     observed.pop("free_bytes", None)
-    expected = {} if predicted is None or memory is None else _expected(start, predicted, memory, observed)
+    expected = {} if predicted is None or split is None else _expected(start, predicted, split, observed)
     if "kv_tokens_of_pool" in expected:
         observed["kv_tokens_of_pool"] = observed["kv_tokens"]
     names = [name for name in _ORDER if name in observed or name in expected]
@@ -71,7 +71,7 @@ def _unit(name: str) -> str:
 
 
 def _expected(
-    start: EngineStart, frame: Frame, memory: GpuMemory, observed: dict[str, float]
+    start: EngineStart, frame: Frame, split: GpuMemory, observed: dict[str, float]
 ) -> dict[str, Interval]:
     """What kvplan says of the figures that this engine has."""
     policy, deployment = frame.situation.policy, frame.deployment
@@ -87,22 +87,23 @@ def _expected(
     if start.engine == "llama.cpp":
         found["kv_pool_bytes"] = _cells(frame)
         return found
-    found["kv_pool_bytes"] = memory.kv_pool_bytes
-    if memory.kv_pool_tokens and memory.kv_pool_bytes.best > 0.0:
-        each = memory.kv_pool_tokens / memory.kv_pool_bytes.best
-        found["kv_tokens"] = memory.kv_pool_bytes.scaled(each)
-        found.update(_tokens_of_pool(each, observed))
+    found["kv_pool_bytes"] = split.kv_pool_bytes
+    if split.kv_pool_tokens and split.kv_pool_bytes.best > 0.0:
+        each = split.kv_pool_tokens / split.kv_pool_bytes.best
+        found["kv_tokens"] = split.kv_pool_bytes.scaled(each)
+        printed = 2.0 if start.engine == "sglang" else 1.0  # keys and values apart
+        found.update(_tokens_of_pool(each, observed, printed * PRINTED_BYTES))
         if "max_concurrency" in observed and isinstance(start.said.get("max_model_len"), int):
             found["max_concurrency"] = found["kv_tokens"].scaled(1.0 / deployment.workload.context_tokens)
     return found
 
 
-def _tokens_of_pool(tokens_per_byte: float, observed: dict[str, float]) -> dict[str, Interval]:
+def _tokens_of_pool(tokens_per_byte: float, observed: dict[str, float], rounding: float) -> dict[str, Interval]:
     """Tokens that the printed pool holds: the layout of the cache alone, whatever the pool's size was."""
     pool = observed.get("kv_pool_bytes")
     if not pool or "kv_tokens" not in observed:
         return {}
-    ends = Interval(max(pool - PRINTED_BYTES, 0.0), pool, pool + PRINTED_BYTES)
+    ends = Interval(max(pool - rounding, 0.0), pool, pool + rounding)
     return {"kv_tokens_of_pool": ends.scaled(tokens_per_byte)}
 
 

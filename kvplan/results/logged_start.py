@@ -95,9 +95,10 @@ def _candidates(named: str, start: EngineStart, catalog: Sequence[str]) -> list[
     short = [_GGUF_ENDING.sub("", word.removesuffix(".gguf")) for word in (last, file) if word]
     words = [named, f"{cached[1]}/{cached[2]}" if cached else "", *short, *(word.replace(" ", "-") for word in short)]
     for word in filter(None, words):
-        if table.find(word) is not None:
-            return [word]
-    ids = {alias.rsplit("/", 1)[-1]: alias for alias in table.aliases() if "/" in alias}
+        found = table.find(word)
+        if found is not None:
+            return [word if word == named else found]
+    ids = {alias.rsplit("/", 1)[-1]: name for alias, name in table.aliases().items() if "/" in alias}
     return [ids[word.lower()] for word in words if word and word.lower() in ids]
 
 

@@ -50,7 +50,7 @@ class Grouping(NamedTuple):
 def group_pages(pages: list[Page], rules: Rules, *, unify: bool, stages: int) -> Grouping:
     """The groups of a model. With ``unify`` (or before there were any) layers with windows keep every token."""
     if unify or not rules.groups_kinds:
-        pages = _as_full(pages)
+        pages = _as_full(pages, rules)
     if len({page.family for page in pages}) == 1 and len({page.block_tokens for page in pages}) == 1:
         if len(pages) > 1 and rules.version < (0, 11):
             raise _no_start(rules, "layers of one kind have pages of several sizes")
@@ -61,14 +61,17 @@ def group_pages(pages: list[Page], rules: Rules, *, unify: bool, stages: int) ->
     return _split(_equal_pages(pages, rules), rules, stages)
 
 
-def _as_full(pages: list[Page]) -> list[Page]:
-    """Sliding and chunked layers among full ones store every token."""
+def _as_full(pages: list[Page], rules: Rules) -> list[Page]:
+    """Sliding and chunked layers among full ones store every token; they must have one window."""
     if not any(page.holds == "full" for page in pages):
         return pages
+    if rules.groups_kinds and len({page.family for page in pages if page.holds in ("sliding", "chunked")}) > 1:
+        raise _no_start(rules, "without the hybrid KV manager all windows must be equal")
     merged: dict[Page, int] = {}
     for page in pages:
-        bounded = page.holds in ("sliding", "chunked")
-        key = page._replace(layers=0, **({"holds": "full", "window_tokens": 0, "kind": "full"} if bounded else {}))
+        key = page._replace(layers=0)
+        if page.holds in ("sliding", "chunked"):
+            key = key._replace(holds="full", window_tokens=0, kind="full")
         merged[key] = merged.get(key, 0) + page.layers
     return [page._replace(layers=count) for page, count in merged.items()]
 

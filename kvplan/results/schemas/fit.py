@@ -101,6 +101,7 @@ FIT = envelope(
         kv_pool_bytes=_ENDS_OF_BYTES,
         kv_pool_tokens=nullable(COUNT),
         levers=listed(record(flag=TEXT, kv_pool_bytes=BYTES)),
+        calibration=nullable(described(TEXT, "the calibration that some of it was taken from")),
     ),
     verdict=record(outcome=OUTCOME, strategy=nullable(TEXT), bound_by=BOUND_BY, sentence=TEXT),
     catalog=CATALOG,
