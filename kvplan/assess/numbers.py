@@ -119,7 +119,8 @@ def model_work(deployment: Deployment, stored: float) -> ModelWork:
     model, layout = deployment.model, deployment.layout
     gpus = layout.tp * layout.pp
     dense, experts, unread = deployment.weight_parts
-    scale = 1.0 if model.tower_elements_unknown else stored / deployment.gpu_weight_bytes
+    elsewhere = min(find_engine(deployment.engine.name).weight_extras(deployment), 0.0)
+    scale = 1.0 if model.tower_elements_unknown else stored / (deployment.gpu_weight_bytes + elsewhere)
     growing = [layers for layers in model.kv if layers.grows]
     decode, prefill = attention_flops_per_pair(model, growing)
     index = sum(2.0 * item.index_heads * item.key_elements * item.layers / item.tokens_per_entry for item in growing)

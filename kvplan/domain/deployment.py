@@ -148,11 +148,23 @@ class Deployment(NamedTuple):
         parts, layout = self.weight_parts, self.layout
         if layout.pp == 1:
             return parts.dense / layout.tp + parts.experts / layout.expert_gpus
-        kept_bits, weights = self.weight_scheme.kept_bits, self.model.weights
-        table, head = weights.embedding * kept_bits / 8, weights.lm_head * kept_bits / 8
+        table, head = self.embedding_bytes, self.head_bytes
         fullest = -(-self.model.layers // layout.pp) * layout.pp / self.model.layers
         layers = (parts.dense - table - head) / (layout.tp * layout.pp) + parts.experts / layout.expert_gpus
         return layers * fullest + max(table, head) / layout.tp
+
+    @property
+    def embedding_bytes(self) -> float:
+        """The embedding table, which is the head as well where that has no matrix of its own."""
+        model = self.model
+        if model.stored is not None and self.settings.weights in (None, model.dtype):
+            return model.stored.embedding_bytes
+        return model.weights.embedding * self.weight_scheme.kept_bits / 8
+
+    @property
+    def head_bytes(self) -> float:
+        """The matrix from hidden states to logits; 0 where it is the embedding table again."""
+        return self.model.weights.lm_head * self.weight_scheme.kept_bits / 8
 
     @property
     def stored_weight_bytes(self) -> float:

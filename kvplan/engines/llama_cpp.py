@@ -59,7 +59,14 @@ class LlamaCpp:
         return server_policy(deployment, device_memory(deployment.host), MICRO_BATCH_TOKENS, host_memory(keeps_prompts))
 
     def weight_extras(self, deployment: Deployment) -> float:
-        return 0.0
+        """Beside a GPU the embedding table stays in host memory: rows are looked up there. As the head it is copied.
+
+        Source: model buffers of start-up logs, 281.8 MiB on the host of Llama-3-8B Q4_K_M, 4403 on the GPU.
+        """
+        if deployment.host.unified_memory or not deployment.model.weights.lm_head:
+            return 0.0
+        table, layout = deployment.embedding_bytes, deployment.layout
+        return -(table if layout.pp == 1 else max(table - deployment.head_bytes, 0.0)) / layout.tp
 
     def kv_kernels(self, gpu: Gpu) -> dict[str, KvKernel]:
         verified = gpu.kernel_class != "xe2"

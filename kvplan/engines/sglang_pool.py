@@ -164,8 +164,8 @@ def _allocated(question: KvQuestion, rows: list[Row], tokens: int, label: str) -
     deployment = question.deployment
     buffered = tokens + page_tokens(deployment)
     keys, values = (
-        sum(row.layers * size * buffered for row, size in zip(rows, sizes, strict=True)) / GIB
-        for sizes in ([row.key_bytes for row in rows], [row.value_bytes for row in rows])
+        sum(row.layers * one for row, one in zip(rows, found, strict=True)) * buffered / GIB
+        for found in ([row.key_bytes for row in rows], [row.value_bytes for row in rows])
     )
     name = label if is_since(deployment, "0.5.17") and has_window_pool(deployment) else ""
     kind = f" dtype: {_dtype(question)[0]}," if is_since(deployment, "0.5.13") else ""
