@@ -14,7 +14,7 @@ from kvplan.domain.model import KvLayers, Model, State
 from kvplan.engines.kv_layout import KvLayout
 from kvplan.engines.vllm_memory.groups import approximate_gcd
 from kvplan.errors import CannotJudge, InputError
-from kvplan.results.kv import NOWHERE, KvResult, kv
+from kvplan.results.kv import NOWHERE
 from kvplan.results.kv_layouts import laid_out
 from kvplan.units import GIB
 
@@ -27,9 +27,9 @@ def rows(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (TRUTH / name).read_text(encoding="utf-8").splitlines()]
 
 
-def answer(row: dict[str, Any], version: str, pool_bytes: int | None = None) -> KvResult:
+def answer(row: dict[str, Any], version: str, pool_bytes: int | None = None) -> KvLayout:
     told = {name: row[name] for name in _SETTINGS if name in row}
-    return kv(Words(model=row["model"], engine=f"vllm@{version}", **told), pool_bytes=pool_bytes)
+    return layout(row.get("kv") or row["model"], version, pool_bytes, **told)
 
 
 def block_bytes(row: dict[str, Any], version: str) -> int:
@@ -45,7 +45,7 @@ def block_bytes(row: dict[str, Any], version: str) -> int:
     return low
 
 
-def pools_of(row: dict[str, Any], version: str) -> list[KvResult]:
+def pools_of(row: dict[str, Any], version: str) -> list[KvLayout]:
     """The pools that the printed GiB allow, one for each number of blocks; where none are printed, around the tokens."""
     one = block_bytes(row, version)
     if "available_gib" in row:
@@ -59,7 +59,7 @@ def pools_of(row: dict[str, Any], version: str) -> list[KvResult]:
     return [answer(row, version, count * one) for count in range(middle - 2, middle + 3)]
 
 
-def prints(row: dict[str, Any], found: KvResult) -> bool:
+def prints(row: dict[str, Any], found: KvLayout) -> bool:
     """Whether the pool is the printed one in every figure."""
     pool = found.pool
     assert pool is not None
@@ -75,7 +75,7 @@ def prints(row: dict[str, Any], found: KvResult) -> bool:
 def fits(row: dict[str, Any], version: str) -> bool:
     """Whether the version reproduces the row, exactly to the digits printed."""
     if "needed_gib" in row:
-        needed = answer(row, version).kv_bytes_per_sequence / GIB
+        needed = answer(row, version).bytes_per_sequence / GIB
         return bool(abs(needed - row["needed_gib"]) <= row["digits"])
     if "block_tokens" in row:
         return bool(answer(row, version).block_tokens == row["block_tokens"])
@@ -104,7 +104,7 @@ def test_the_versions_of_its_date_that_print_a_log(row: dict[str, Any]) -> None:
                          ids=lambda row: row["id"])  # fmt: skip
 def test_bytes_per_token_within_the_rounding_of_the_log(row: dict[str, Any]) -> None:
     printed = row["available_gib"] * GIB / row["tokens"]
-    found = answer(row, row["versions"][0]).kv_bytes_per_token
+    found = answer(row, row["versions"][0]).bytes_per_token
     assert abs(found - printed) / printed <= max(0.001, 0.005 / row["available_gib"])
 
 
