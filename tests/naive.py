@@ -506,7 +506,8 @@ def most_blocks_held(table: BlockTable, accounting: Accounting) -> int:
     computed, most = 0, 0
     while computed < accounting.longest_tokens:
         if layer.keeps == "window":
-            for index in [index for index in held if (index + 1) * table.block_tokens <= computed - layer.window_tokens + 1]:
+            first_seen = computed - layer.window_tokens + 1
+            for index in [index for index in held if (index + 1) * table.block_tokens <= first_seen]:
                 pool.give_back(held.pop(index))
         scheduled = min(accounting.batch_tokens, accounting.longest_tokens - computed)
         for token in range(computed, computed + scheduled):

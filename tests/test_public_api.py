@@ -84,11 +84,13 @@ def test_paths_lists_and_numbers_of_other_kinds(tmp_path: Path) -> None:
 
 
 def test_every_word_of_the_command_line_is_a_keyword() -> None:
-    texts = ("model", "host", "link", "engine", "weights", "kv_cache_dtype", "speculative_config", "method")
+    texts = ("model", "host", "link", "engine", "weights", "kv_cache_dtype", "speculative_config", "method",
+             "mamba_cache_mode", "mamba_ssm_cache_dtype")  # fmt: skip
+    switches = ("enforce_eager", "fetch", "prefix_caching", "unify_kv_groups")
     plain = dict.fromkeys(texts, "text")
     for name in Words._fields:
         if name not in ("strategies", "catalog"):
-            value: Any = plain.get(name, name in ("enforce_eager", "fetch") or 1)
+            value: Any = plain.get(name, name in switches or 1)
             assert getattr(words_from(**{name: value}), name) == value
 
 
@@ -122,7 +124,7 @@ def test_errors_are_those_of_the_command_line(words: dict[str, Any], kind: type[
 
 def test_what_cannot_be_judged() -> None:
     with pytest.raises(CannotJudge):
-        kvplan.kv(model="llama3-8b", engine="vllm")
+        kvplan.kv(model="deepseek-v4-flash", engine="vllm@0.19")
     with pytest.raises(InputError, match="pool_bytes must be a whole number"):
         kvplan.kv(model="llama3-8b", pool_bytes=1.5)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="no path was named"):

@@ -26,6 +26,8 @@ from kvplan.engines.tensorrt_llm_pool import kv_layout as tensorrt_kv_layout
 from kvplan.engines.versions import release, within
 from kvplan.units import gib
 
+_BLOCK_TOKENS = (64, 32)
+"""Before 0.18 and since; tensorrt_llm_pool says what is known of 0.18 itself."""
 _DOCS = "TensorRT-LLM docs: KvCacheConfig, memory reference, KV-cache support matrix"
 
 
@@ -58,6 +60,7 @@ class TensorRtLlm:
         fraction = given(deployment.settings, "gpu_memory_utilization", 0.9)
         taken = weight_bytes + activation.best + runtime.best
         reserve = display_reserve(deployment.host)
+        blocks = _BLOCK_TOKENS[release(deployment.engine.version) >= (0, 18)]
         total = less(gpu.hbm_bytes, reserve.bytes)
         budget = total.map(lambda value: value - (1.0 - fraction) * max(value - taken, 0.0))
         words = f", less {reserve.formula}" if reserve.bytes.high else ""
@@ -69,7 +72,7 @@ class TensorRtLlm:
             activation=Term(activation, "engine activations", class_estimate),
             runtime=Term(runtime, "contexts and communication buffers", class_estimate),
             graphs=Term(Interval.exact(0.0), "part of the runtime", class_estimate),
-            block_tokens=32,
+            block_tokens=int(given(deployment.settings, "block_size", blocks)),
             prefill_chunk_tokens=int(given(deployment.settings, "max_num_batched_tokens", 8192)),
             engine_dram=Term(
                 Interval(gib(1.5), gib(3), gib(8)).scaled(workers), f"3 GiB x {workers} processes", class_estimate

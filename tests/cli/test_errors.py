@@ -79,7 +79,7 @@ NUMBERS = (
     "kv --model llama3-8b --pool-gib 1 --pool-bytes 5",
     "kv --model llama3-8b --tp 3",
     "kv --model llama3-8b --pp 64",
-    "kv --model llama3-8b --engine vllm",
+    "kv --model deepseek-v4-flash --engine vllm@0.19",
     "host list --min-hbm lots",
 )
 LLAMA = {
@@ -199,7 +199,7 @@ def test_what_was_typed_is_quoted_so_that_a_terminal_is_safe(name: str) -> None:
         (("fit", "--format=json", "--model", "llama3-8b", "--host", "rtx4090", "--users", "0"), 2, "input"),
         (("fit", "-f", "JSON", "--nonsense"), 2, "usage"),
         (("fti", "--format", "json"), 2, "usage"),
-        (("kv", "--model", "llama3-8b", "--engine", "vllm", "--format", "json"), 3, "cannot_judge"),
+        (("kv", "--model", "deepseek-v4-flash", "--engine", "vllm@0.19", "--format", "json"), 3, "cannot_judge"),
         (("fit", "--model", "llama3-8b", "--host", "nowhere.toml", "--format", "json"), 2, "catalog"),
     ],
 )

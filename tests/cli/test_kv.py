@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from kvplan.engines import find_engine
 from tests.cli.kit import answer, kvplan
 from tests.golden_kit import check_golden
 
@@ -134,9 +135,9 @@ def test_a_context_beyond_the_models_limit_is_warned_of() -> None:
     assert answer("kv", "--model", "llama2-7b", "--context", "4k")["warnings"] == []
 
 
-@pytest.mark.parametrize("engine", ["vllm", "vllm@0.21", "sglang", "llama.cpp", "tensorrt-llm"])
-def test_another_engine_is_not_guessed(engine: str) -> None:
-    done = kvplan("kv", "--model", "llama3-8b", "--engine", engine)
+def test_an_engine_that_does_not_say_how_is_not_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(type(find_engine("vllm")), "kv_layout")
+    done = kvplan("kv", "--model", "llama3-8b", "--engine", "vllm")
     assert (done.code, done.out) == (3, "")
     assert "--engine generic" in done.err
 
@@ -162,3 +163,69 @@ def test_the_screen(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_markdown() -> None:
     arguments = ("kv", "--model", "gemma3-27b", "--context", "128k", "--pool-gib", "40", "--format", "markdown")
     check_golden("kv-windows.md", kvplan(*arguments).out)
+
+
+VLLM = ("kv", "--model", "glm-5.1", "--tp", "8", "--kv-cache-dtype", "fp8", "--pool-gib", "19.55", "--engine")
+
+
+def test_vllms_own_layout_and_its_line() -> None:
+    """GLM-5.1 on eight GPUs: 78 x (656 + 132) bytes a token, and the tokens that vLLM 0.20 printed for 19.55 GiB."""
+    kv = answer(*VLLM, "vllm@0.20", "--max-model-len", "202752")
+    assert (kv["engine"], kv["kv_cache_dtype"], kv["block_tokens"]) == (
+        {"name": "vllm", "version": "0.20"}, "fp8_ds_mla", 64)  # fmt: skip
+    assert (kv["kv_bytes_per_token"], kv["kv_bytes_per_token_all_gpus"]) == (61464, 8 * 61464)
+    pool = kv["pool"]
+    assert (pool["blocks"], pool["tokens"], round(pool["max_concurrency"], 2)) == (5336, 341504, 1.68)
+    assert pool["log_line"] == (
+        "GPU KV cache size: 341,504 tokens\nMaximum concurrency for 202,752 tokens per request: 1.68x"
+    )
+
+
+def test_an_engines_sequence_is_as_long_as_the_model_takes() -> None:
+    assert answer(*VLLM, "vllm@0.20")["context_tokens"] == 202752
+    shorter = answer(*VLLM, "vllm@0.20", "--context", "32k", "--max-model-len", "202752")
+    assert (shorter["context_tokens"], round(shorter["pool"]["max_concurrency"], 2)) == (32768, 1.68)
+    assert shorter["kv_bytes_per_sequence"] == 32768 * 61464
+
+
+def test_settings_of_the_engine_change_its_blocks() -> None:
+    plain = ("kv", "--model", "gpt-oss-20b", "--engine", "vllm@0.21", "--max-model-len", "32768", "--pool-gib", "10")
+    default, whole = answer(*plain), answer(*plain, "--disable-hybrid-kv-cache-manager")
+    assert (default["kv_bytes_per_token"], whole["kv_bytes_per_token"]) == (24576, 49152)
+    batch = answer(*plain, "--max-num-batched-tokens", "8192")
+    assert batch["pool"]["max_concurrency"] < default["pool"]["max_concurrency"]
+    assert "2,048 in flight" in default["notes"][0]
+    assert "8,192 in flight" in answer(*plain, "--host", "h100-server")["notes"][0]
+    assert answer(*plain, "--block-size", "64")["block_tokens"] == 64
+    states = ("kv", "--model", "qwen3.6-27b", "--engine", "vllm@0.26", "--max-model-len", "8192", "--pool-gib", "31.24")
+    aligned, single = answer(*states), answer(*states, "--no-enable-prefix-caching")
+    assert (aligned["pool"]["blocks"], aligned["block_tokens"]) == (652, 784)
+    assert aligned["kv_bytes_fixed_per_sequence"] == 2 * single["kv_bytes_fixed_per_sequence"]
+
+
+def test_layers_that_vllm_has_no_rule_for_end_with_3() -> None:
+    done = kvplan("kv", "--model", "llama3.2-11b-vision", "--engine", "vllm@0.21")
+    assert (done.code, done.out) == (3, "")
+    assert "cross-attention is modelled for Whisper" in done.err
+
+
+def test_drafts_bring_their_own_kv() -> None:
+    base = ("kv", "--model", "llama3-70b", "--tp", "2", "--engine", "vllm@0.20", "--speculative-config")
+    assert answer(*base, '{"model": "llama3.2-3b", "num_speculative_tokens": 4}')["kv_bytes_per_token"] == 221184
+    assert answer(*base, '{"method": "eagle3", "model": "a/b"}')["kv_bytes_per_token"] == 81 * 2048
+    assert answer(*base, '{"method": "ngram", "num_speculative_tokens": 4}')["kv_bytes_per_token"] == 80 * 2048
+    unknown = kvplan(*base, '{"model": "someone/draft-1b", "num_speculative_tokens": 4}')
+    assert unknown.code == 3
+    assert "draft model 'someone/draft-1b' is not known" in unknown.err
+
+
+@pytest.mark.parametrize("columns", [80, 160])
+def test_golden_of_vllm(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    hybrid = ("kv", "--model", "gemma3-27b", "--engine", "vllm@0.21", "--max-model-len", "32768", "--pool-gib", "20")
+    check_golden(f"kv-vllm-{columns}.txt", kvplan(*hybrid).out)
+
+
+def test_golden_of_vllm_in_markdown() -> None:
+    hybrid = ("kv", "--model", "gemma3-27b", "--engine", "vllm@0.21", "--max-model-len", "32768", "--pool-gib", "20")
+    check_golden("kv-vllm.md", kvplan(*hybrid, "--format", "markdown").out)

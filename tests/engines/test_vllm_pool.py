@@ -46,7 +46,7 @@ def block_bytes(row: dict[str, Any], version: str) -> int:
 
 
 def pools_of(row: dict[str, Any], version: str) -> list[KvLayout]:
-    """The pools that the printed GiB allow, one for each number of blocks; where none are printed, around the tokens."""
+    """The pools that the printed GiB allow, one for each number of blocks; without any, those around the tokens."""
     one = block_bytes(row, version)
     if "available_gib" in row:
         low, high = ((row["available_gib"] + end * 0.005) * GIB for end in (-1, 1))
@@ -94,14 +94,18 @@ def logs() -> list[Any]:
 
 @pytest.mark.parametrize("row", logs())
 def test_the_versions_of_its_date_that_print_a_log(row: dict[str, Any]) -> None:
-    """Printed tokens, blocks and concurrency, from a pool that the printed GiB allow: by the versions named, no others."""
+    """Printed tokens, blocks and concurrency, from a pool that the printed GiB allow: by those versions, no others."""
     found = [version for version in row["versions"] if fits(row, version)]
     assert found == row.get("fits", row["versions"])
 
 
-@pytest.mark.parametrize("row", [row for row in rows("vllm_logs.jsonl") if "available_gib" in row and "tokens" in row
-                                 and "miss" not in row and row["model"] != "whisper-large-v3"],
-                         ids=lambda row: row["id"])  # fmt: skip
+PLAIN = [
+    row for row in rows("vllm_logs.jsonl")
+    if "available_gib" in row and "tokens" in row and "miss" not in row and row["model"] != "whisper-large-v3"
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", PLAIN, ids=lambda row: row["id"])
 def test_bytes_per_token_within_the_rounding_of_the_log(row: dict[str, Any]) -> None:
     printed = row["available_gib"] * GIB / row["tokens"]
     found = answer(row, row["versions"][0]).bytes_per_token
@@ -112,8 +116,9 @@ def model_of(kv_rows: Any) -> Model:
     """Bare layers on the body of another model; a name is a model of the catalog."""
     if isinstance(kv_rows, str):
         return load_model(kv_rows, ())
-    kinds = [KvLayers(**{"kv_heads": 0, "key_elements": 0, "value_elements": 0, **row,
-                         **({"state": State(*row["state"])} if "state" in row else {})}) for row in kv_rows]  # fmt: skip
+    nothing = {"kv_heads": 0, "key_elements": 0, "value_elements": 0}
+    states = [{"state": State(*row["state"])} if "state" in row else {} for row in kv_rows]
+    kinds = [KvLayers(**{**nothing, **row, **state}) for row, state in zip(kv_rows, states, strict=True)]
     return load_model("llama3-8b", ())._replace(kv=tuple(kinds), model_type="qwen3_5", max_context_tokens=10**6)
 
 
@@ -226,8 +231,11 @@ def test_states_take_blocks_by_mode_and_version() -> None:
     """One block of a state, another for each draft token, one more where prefix caching aligns them: since 0.26."""
     state = {"kind": "gdn", "layers": 12, "kv_heads": 16, "state": [3 * 1024, 65536, False, 3]}
     words: dict[str, Any] = {"max_model_len": 65536}
-    for version, more, blocks in (("0.21", {}, 1), ("0.26", {}, 2), ("0.26", {"prefix_caching": False}, 1),
-                                  ("0.21", {"mamba_cache_mode": "align"}, 2), ("0.21", {"prefix_caching": True}, 2)):  # fmt: skip
+    cases: list[tuple[str, dict[str, Any], int]] = [
+        ("0.21", {}, 1), ("0.26", {}, 2), ("0.26", {"prefix_caching": False}, 1),
+        ("0.21", {"mamba_cache_mode": "align"}, 2), ("0.21", {"prefix_caching": True}, 2),
+    ]  # fmt: skip
+    for version, more, blocks in cases:
         found = layout([FULL, state], version, **words, **more)
         assert found.fixed_bytes_per_sequence == blocks * 12 * found.block_tokens * 4096, (version, more)
 
@@ -249,7 +257,7 @@ def test_groups_of_mamba_are_raised_to_the_ranks() -> None:
         ([{"kind": "gdn", "layers": 4, "kv_heads": 16, "state": [3072, 65536, False, 3]}], "0.9.2", {}, "since 0.10"),
         ([FULL, WINDOW], "0.25", {"kv_cache_dtype": "turboquant_4bit_nc"}, "TurboQuant over sliding windows"),
         ([{**FULL, "kind": "cross", "sequence_tokens": 1601}], "0.21", {}, "Whisper"),
-        ([{"kind": "mla", "layers": 4, "kv_heads": 1, "key_elements": 576, "replicated": True}], "0.6", {}, "mla layers"),
+        ([{"kind": "mla", "layers": 4, "kv_heads": 1, "key_elements": 576, "replicated": True}], "0.6", {}, "with mla"),
     ],
 )  # fmt: skip
 def test_what_no_rule_is_known_for_is_refused(kv_rows: Any, version: str, told: dict[str, Any], text: str) -> None:

@@ -58,12 +58,20 @@ def block_tokens_of(place: Place) -> int:
     states = [page.page_bytes for page in pages if page.holds == "state"]
     attention = [page for page in pages if page.holds != "state"]
     if states and attention and max(states):
+        if _needs_wide_blocks(place):
+            start = max(start, 2 * DEFAULT_BLOCK_TOKENS)
         return _raised_over_states(start, attention, max(states), place.rules)
     natives = {page.page_bytes // page.block_tokens for page in attention}
     if place.stored.turboquant and len(natives) > 1 and place.rules.version >= (0, 25):
         small, large = min(natives), max(natives)
         return max(start, start * ceil_div(large * DEFAULT_BLOCK_TOKENS, start * small))
     return start
+
+
+def _needs_wide_blocks(place: Place) -> bool:
+    """Hybrids with heads of 256 on Blackwell had blocks of a multiple of 32 until 0.19."""
+    widths = {layers.key_elements for layers in place.deployment.model.kv if layers.kind == "full"}
+    return card_class(place.deployment) == "blackwell_dc" and 256 in widths and (0, 11) <= place.rules.version < (0, 20)
 
 
 def _raised_over_states(start: int, attention: list[Page], state_bytes: int, rules: Rules) -> int:
