@@ -61,7 +61,7 @@ HostNames = Annotated[
 ]  # fmt: skip
 KvHost = Annotated[
     str | None,
-    typer.Option("--host", "-H", help="The card whose kernels and defaults an engine takes; none: see the notes.",
+    typer.Option("--host", "-H", help="Predict an engine's pool on it; where a pool is given, only its card matters.",
                  autocompletion=complete_host, show_default=False),
 ]  # fmt: skip
 OneHost = Annotated[

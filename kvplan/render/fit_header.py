@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kvplan.domain.assessment import Assessment
+from kvplan.domain.assessment import Assessment, GpuMemory
 from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Host
 from kvplan.domain.workload import Neighbours, Workload
@@ -18,7 +18,7 @@ def header(assessment: Assessment) -> list[tuple[str, str]]:
         ("Host", host_words(deployment)),
         ("Load", load_words(deployment)),
         ("Engine", engine_words(assessment)),
-        ("Memory", memory_words(assessment)),
+        ("Memory", memory_words(assessment.gpu_memory, assessment.deployment.layout.gpus)),
     ]
 
 
@@ -125,12 +125,11 @@ def engine_words(assessment: Assessment) -> str:
     return f"{engine}, KV pool {humans.gib_span(split.kv_pool_bytes)}{each}{tokens}"
 
 
-def memory_words(assessment: Assessment) -> str:
+def memory_words(split: GpuMemory, gpus: int) -> str:
     """``65.7 weights + 2.0 activations + 2.1 runtime of 71.3 GiB a GPU; --max-num-seqs 64 gives KV 1.6 GiB more``."""
-    split = assessment.gpu_memory
     terms = {"weights": split.weight_bytes, "activations": split.activation_bytes, "runtime": split.runtime_bytes,
              "graphs": split.graph_bytes}  # fmt: skip
     parts = " + ".join(f"{humans.gib(value)} {name}" for name, value in terms.items() if value)
-    each = " a GPU" if assessment.deployment.layout.gpus > 1 else ""
+    each = " a GPU" if gpus > 1 else ""
     levers = [f"; {flag} gives KV {humans.gib(gained)} GiB more" for flag, gained in split.pool_levers]
     return f"{parts} of {humans.gib(split.budget_bytes)} GiB{each}{''.join(levers)}"

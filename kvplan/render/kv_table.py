@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kvplan.domain.assessment import GpuMemory
 from kvplan.domain.deployment import Deployment
 from kvplan.domain.model import KvLayers
 from kvplan.render import humans
+from kvplan.render.fit_header import memory_words
 from kvplan.render.screen import Column, Page
 from kvplan.results.kv import KvLayerBytes, KvResult
 from kvplan.results.kv_pool import KvPool
+from kvplan.results.kv_predicted import Prediction
 
 COLUMNS = (
     Column("layers"), Column("number", right=True), Column("KV/token", right=True), Column("window", right=True),
@@ -82,16 +85,32 @@ def facts(answer: KvResult) -> list[tuple[str, str]]:
     if gpus(answer) > 1:
         together = humans.bytes_per_token(answer.kv_bytes_per_token_all_gpus)
         lines.append(("All GPUs", f"{together} of KV a token together"))
+    if answer.predicted is not None:
+        lines.append(("Memory", memory_words(answer.predicted.memory, deployment.layout.gpus)))
+        lines += [("Pool", _uncounted(answer.predicted.memory, each))] if pool is None else []
     if pool is not None:
-        lines += pool_facts(pool, deployment, each)
+        lines += pool_facts(pool, deployment, each, answer.predicted)
     return lines
 
 
-def pool_facts(pool: KvPool, deployment: Deployment, each: str) -> list[tuple[str, str]]:
+def _uncounted(memory: GpuMemory, each: str) -> str:
+    """A pool that the engine does not count in tokens, or none at all."""
+    if memory.kv_pool_bytes.best <= 0.0:
+        return "no room for KV beside the weights"
+    return f"{humans.gib_span(memory.kv_pool_bytes)}{each} is left for KV"
+
+
+def pool_facts(
+    pool: KvPool, deployment: Deployment, each: str, predicted: Prediction | None
+) -> list[tuple[str, str]]:
     """What the pool holds, and the lines that the engine itself writes."""
     longest = humans.count(deployment.settings.max_model_len or deployment.workload.context_tokens)
     blocks = "" if pool.log_line is None else f" in {humans.count(pool.blocks)} blocks"
     held = f"{humans.gib_words(pool.pool_bytes)}{each} holds {humans.count(pool.tokens)} tokens{blocks}"
+    if predicted is not None:
+        span = f"{humans.count(predicted.fewest_tokens or 0)}..{humans.count(predicted.most_tokens or pool.tokens)}"
+        size = humans.gib_span(predicted.memory.kv_pool_bytes)
+        held = f"{size}{each} holds {humans.count(pool.tokens)} tokens ({span}){blocks}"
     if pool.max_concurrency is not None:
         held += f", {pool.max_concurrency:,.2f} sequences of {longest} tokens"
     return [("Pool", held), *(("Log line", line) for line in (pool.log_line or "").splitlines())]

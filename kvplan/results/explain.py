@@ -25,7 +25,7 @@ from kvplan.results.explain_methods import (
 from kvplan.results.figures import FigureText, all_figures, find_figure
 from kvplan.results.host_sheet import HostSheet, host_sheet
 from kvplan.results.json_shapes import Json
-from kvplan.results.kv import NOWHERE
+from kvplan.results.kv_layouts import NOWHERE
 from kvplan.results.model_sheet import ModelSheet, model_sheet
 from kvplan.results.rule_texts import rule_texts
 from kvplan.strategies import all_strategies

@@ -11,12 +11,21 @@ from kvplan.assess.methods import check_method
 from kvplan.catalog.files import catalog_files, digest
 from kvplan.deployments.resolve import resolve
 from kvplan.deployments.words import Words
-from kvplan.domain.assessment import Assessment, Budget, GpuMemory, StrategyAssessment
+from kvplan.domain.assessment import Assessment, Budget, StrategyAssessment
 from kvplan.domain.remedy import Remedy
 from kvplan.domain.workload import Workload
 from kvplan.errors import CannotJudge
 from kvplan.remedies import find_remedies
-from kvplan.results.json_shapes import Json, host_json, interval, layout_json, model_json, whole, whole_interval
+from kvplan.results.json_shapes import (
+    Json,
+    gpu_memory_json,
+    host_json,
+    interval,
+    layout_json,
+    model_json,
+    whole,
+    whole_interval,
+)
 
 SCHEMA = "kvplan.fit/1"
 MATRIX_SCHEMA = "kvplan.fit-matrix/1"
@@ -127,18 +136,6 @@ def workload_json(workload: Workload) -> Json:
             "source": lengths.source,
         },
     }  # fmt: skip
-
-
-def gpu_memory_json(split: GpuMemory) -> Json:
-    """How one GPU is split."""
-    names = ("total", "budget", "weight", "activation", "runtime", "graph")
-    return {
-        **{f"{name}_bytes": whole(getattr(split, f"{name}_bytes")) for name in names},
-        "kv_pool_bytes": whole_interval(split.kv_pool_bytes),
-        "kv_pool_tokens": split.kv_pool_tokens,
-        "levers": [{"flag": flag, "kv_pool_bytes": whole(gained)} for flag, gained in split.pool_levers],
-        "calibration": split.calibration,
-    }
 
 
 def strategy_json(item: StrategyAssessment) -> Json:

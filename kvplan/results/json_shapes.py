@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kvplan.domain.assessment import GpuMemory
 from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Host
 from kvplan.domain.interval import Interval
@@ -67,3 +68,15 @@ def layout_json(deployment: Deployment) -> Json:
     """tp, pp, dp, ep, dcp."""
     layout = deployment.layout
     return {"tp": layout.tp, "pp": layout.pp, "dp": layout.dp, "ep": layout.ep, "dcp": layout.dcp}
+
+
+def gpu_memory_json(split: GpuMemory) -> Json:
+    """How one GPU is split."""
+    names = ("total", "budget", "weight", "activation", "runtime", "graph")
+    return {
+        **{f"{name}_bytes": whole(getattr(split, f"{name}_bytes")) for name in names},
+        "kv_pool_bytes": whole_interval(split.kv_pool_bytes),
+        "kv_pool_tokens": split.kv_pool_tokens,
+        "levers": [{"flag": flag, "kv_pool_bytes": whole(gained)} for flag, gained in split.pool_levers],
+        "calibration": split.calibration,
+    }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kvplan import __version__
 from kvplan.assess import build_frame, numbers
@@ -13,24 +13,18 @@ from kvplan.core.kv_cache import bounded_bytes, growing_bytes_per_token, sequenc
 from kvplan.deployments.resolve import resolve_on
 from kvplan.deployments.words import Words
 from kvplan.domain.deployment import Deployment, Layout
-from kvplan.domain.host import Host
 from kvplan.domain.kv_format import NATIVE_16_BIT, KvFormat
 from kvplan.domain.model import KvLayers, Model
 from kvplan.engines import find_engine
 from kvplan.engines.kv_layout import KvLayout
 from kvplan.errors import CannotJudge, InputError
 from kvplan.results import kv_layouts
-from kvplan.results.json_shapes import Json, layout_json, whole
+from kvplan.results.json_shapes import Json, gpu_memory_json, layout_json, whole
+from kvplan.results.kv_layouts import NOWHERE
 from kvplan.results.kv_pool import NO_GROWTH_LIMIT, KvPool, asked_bytes, pool_of
+from kvplan.results.kv_predicted import Prediction, predict
 
 SCHEMA = "kvplan.kv/1"
-NOWHERE = Host(
-    name="no host", title="no host", category="server", gpu=None, gpus=1, cpu=None, cpu_cores=None, dram_bytes=0.0,
-    dram_bytes_per_s=None, numa_nodes=None, link=None, unified_memory=False, gpu_share_fraction=None,
-    os_reserve_bytes=0.0, source="none",
-)  # fmt: skip
-"""What stands in for a host: the bytes of engine ``generic`` don't depend on one."""
-
 _NOTHING_SAID = Words()
 
 
@@ -65,6 +59,8 @@ class KvResult:
     warnings: tuple[str, ...]
     notes: tuple[str, ...] = ()
     """Rules of the engine's layout where settings or sources leave a choice."""
+    predicted: Prediction | None = None
+    """On a named host, where no pool was given: its ``pool`` is the one above."""
 
     @property
     def exit_code(self) -> int:
@@ -89,6 +85,7 @@ class KvResult:
             "kv_bytes_per_sequence": whole(self.kv_bytes_per_sequence),
             "layers": [layer_json(row) for row in self.layers],
             "weight_bytes": whole(self.weight_bytes),
+            "gpu_memory": None if self.predicted is None else gpu_memory_json(self.predicted.memory),
             "pool": None if pool is None else {
                 "pool_bytes": pool.pool_bytes, "blocks": pool.blocks, "tokens": pool.tokens,
                 "max_concurrency": pool.max_concurrency, "log_line": pool.log_line,
@@ -112,14 +109,18 @@ def kv(words: Words, *, pool_gib: float | None = None, pool_bytes: int | None = 
     model = load_model(words.model, words.catalog, fetch=words.fetch)
     if engine.name == "generic":
         return kv_of(model, words, wanted_bytes)
-    return _as_laid_out(*kv_layouts.laid_out(model, words, NOWHERE, wanted_bytes), wanted_bytes)
+    deployment, layout = kv_layouts.laid_out(model, words, wanted_bytes)
+    if wanted_bytes is not None or not words.host:
+        pool = None if layout.pool is None or wanted_bytes is None else KvPool(wanted_bytes, *layout.pool)
+        return _as_laid_out(deployment, layout, pool)
+    predicted = predict(model, words, deployment)
+    answer = _as_laid_out(deployment, layout, predicted.pool)
+    warnings = tuple(dict.fromkeys((*answer.warnings, *predicted.warnings)))
+    return replace(answer, weight_bytes=predicted.memory.weight_bytes, predicted=predicted, warnings=warnings)
 
 
-def _as_laid_out(deployment: Deployment, layout: KvLayout, pool_bytes: int | None) -> KvResult:
-    count, replica = layout.pool, deployment.layout.tp * deployment.layout.pp
-    pool = None
-    if count is not None and pool_bytes is not None:
-        pool = KvPool(pool_bytes, count.blocks, count.tokens, count.max_concurrency, count.log_line)
+def _as_laid_out(deployment: Deployment, layout: KvLayout, pool: KvPool | None) -> KvResult:
+    replica = deployment.layout.tp * deployment.layout.pp
     return KvResult(
         deployment=deployment,
         kv_cache_dtype=layout.kv_cache_dtype,

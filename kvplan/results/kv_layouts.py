@@ -20,6 +20,12 @@ from kvplan.engines.kv_layout import KvLayout, KvQuestion
 from kvplan.errors import CannotJudge, InputError, UnknownName
 from kvplan.units import shorten
 
+NOWHERE = Host(
+    name="no host", title="no host", category="server", gpu=None, gpus=1, cpu=None, cpu_cores=None, dram_bytes=0.0,
+    dram_bytes_per_s=None, numa_nodes=None, link=None, unified_memory=False, gpu_share_fraction=None,
+    os_reserve_bytes=0.0, source="none",
+)  # fmt: skip
+"""What stands in for a host: the bytes of engine ``generic`` don't depend on one."""
 _HEADS_OF_OWN = frozenset(("medusa", "mlp_speculator"))
 """Drafts that cache nothing."""
 _CARDS = (("nvidia", "hopper"), ("nvidia", "blackwell_dc"), ("nvidia", "blackwell_rtx"), ("nvidia", "ampere"),
@@ -32,12 +38,12 @@ def lays_out(engine: Engine) -> bool:
     return hasattr(engine, "kv_layout")
 
 
-def laid_out(model: Model, words: Words, nowhere: Host, pool_bytes: int | None) -> tuple[Deployment, KvLayout]:
+def laid_out(model: Model, words: Words, pool_bytes: int | None) -> tuple[Deployment, KvLayout]:
     """The deployment that the words describe, and its engine's answer.
 
     Without --context and --max-model-len a sequence is as long as the model takes, as the engine has it.
     """
-    deployment = _deployment(model, words, nowhere)
+    deployment = _deployment(model, words)
     engine = find_engine(deployment.engine.name)
     kernel = _kernel(engine, deployment)
     layout: KvLayout = engine.kv_layout(  # type: ignore[attr-defined]
@@ -46,8 +52,8 @@ def laid_out(model: Model, words: Words, nowhere: Host, pool_bytes: int | None) 
     return deployment, layout
 
 
-def _deployment(model: Model, words: Words, nowhere: Host) -> Deployment:
-    host = load_host(words.host, words.catalog)._replace(gpus=1) if words.host else nowhere
+def _deployment(model: Model, words: Words) -> Deployment:
+    host = load_host(words.host, words.catalog)._replace(gpus=1) if words.host else NOWHERE
     asked = str(words.max_model_len or "").strip().lower()
     if words.context is None and words.prompt_tokens is None and (not asked or asked in AUTO_LENGTHS):
         if model.max_context_tokens is None:

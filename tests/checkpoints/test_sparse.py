@@ -71,7 +71,7 @@ def test_index_keys_and_latents_are_whole_on_every_rank() -> None:
     from kvplan.deployments.resolve import resolve_on
     from kvplan.deployments.words import Words
     from kvplan.domain.kv_format import NATIVE_16_BIT
-    from kvplan.results.kv import NOWHERE
+    from kvplan.results.kv_layouts import NOWHERE
 
     words = Words(engine="generic", tp=8, context="8k")
     frame = build_frame(resolve_on(words, row_model("deepseek-ai/DeepSeek-V3.2"), NOWHERE))

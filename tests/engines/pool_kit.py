@@ -16,7 +16,7 @@ from kvplan.domain.model import KvLayers, Model
 from kvplan.engines import find_engine
 from kvplan.engines.interface import KvKernel
 from kvplan.engines.kv_layout import KvLayout, KvQuestion
-from kvplan.results.kv import NOWHERE
+from kvplan.results.kv_layouts import NOWHERE
 
 TRUTH = Path(__file__).parent.parent / "truth"
 MTP = Drafting("mtp", '{"method": "mtp", "num_speculative_tokens": 1}', 1, by_mtp=True)

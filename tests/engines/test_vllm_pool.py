@@ -14,7 +14,6 @@ from kvplan.domain.model import KvLayers, Model, State
 from kvplan.engines.kv_layout import KvLayout
 from kvplan.engines.vllm_memory.groups import approximate_gcd
 from kvplan.errors import CannotJudge, InputError
-from kvplan.results.kv import NOWHERE
 from kvplan.results.kv_layouts import laid_out
 from kvplan.units import GIB
 
@@ -124,7 +123,7 @@ def model_of(kv_rows: Any) -> Model:
 
 def layout(kv_rows: Any, version: str, pool_bytes: int | None = None, **told: Any) -> KvLayout:
     words = Words(model="bare", engine=f"vllm@{version}", **told)
-    return laid_out(model_of(kv_rows), words, NOWHERE, pool_bytes)[1]
+    return laid_out(model_of(kv_rows), words, pool_bytes)[1]
 
 
 @pytest.mark.parametrize("row", rows("vllm_accounting.jsonl"), ids=lambda row: row["version"])

@@ -18,7 +18,7 @@ from kvplan.engines.kv_layout import KvQuestion
 from kvplan.engines.vllm_memory.layout import vllm_layout
 from kvplan.engines.vllm_memory.rules import in_flight_tokens, rules_of
 from kvplan.errors import CannotJudge
-from kvplan.results.kv import NOWHERE
+from kvplan.results.kv_layouts import NOWHERE
 from tests import naive
 
 VERSIONS = ("0.9.2", "0.11", "0.12", "0.17", "0.18", "0.20", "0.21", "0.24", "0.26", "0.27", "0.28", "0.33")

@@ -6,6 +6,7 @@ from kvplan.results.schemas.shapes import (
     BYTES,
     COUNT,
     ENGINE,
+    GPU_MEMORY,
     LAYOUT,
     NUMBER,
     POSITIVE,
@@ -42,6 +43,7 @@ SCHEMAS = {
             )
         ),
         weight_bytes=nullable(_PER_GPU),
+        gpu_memory=described(nullable(GPU_MEMORY), "predicted, where a host is named and no pool is given"),
         pool=nullable(
             record(
                 pool_bytes=_PER_GPU,

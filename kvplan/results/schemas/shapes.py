@@ -88,3 +88,16 @@ HOST: Final = record(
     unified_memory=FLAG,
     source=TEXT,
 )
+
+GPU_MEMORY = record(
+    total_bytes=BYTES,
+    budget_bytes=BYTES,
+    weight_bytes=BYTES,
+    activation_bytes=BYTES,
+    runtime_bytes=BYTES,
+    graph_bytes=BYTES,
+    kv_pool_bytes=interval(BYTES),
+    kv_pool_tokens=nullable(COUNT),
+    levers=listed(record(flag=TEXT, kv_pool_bytes=BYTES)),
+    calibration=nullable(described(TEXT, "the calibration that some of it was taken from")),
+)
