@@ -27,6 +27,7 @@ from kvplan.deployments.words import Words
 from kvplan.results.kv import kv_of
 from kvplan.strategies import find_strategy
 from kvplan.units import GIB
+from tests.truth_groups import engine_logs
 
 TRUTH = Path(__file__).parent / "truth"
 README = Path(__file__).parents[1] / "README.md"
@@ -176,7 +177,7 @@ def exact_figures() -> list[tuple[str, int, int]]:
             pairs = zip(kv.layers, model.kv, strict=True)
             states = sum(layer.bytes_per_sequence for layer, item in pairs if item.state)
             _count(counts["state bytes per sequence of hybrids"], round(states) == row["state_bytes"])
-    return [(name, total, exact) for name, (total, exact) in counts.items()]
+    return [*((name, total, exact) for name, (total, exact) in counts.items()), *engine_logs.counts()]
 
 
 def _count(counter: list[int], exact: bool) -> None:
@@ -193,7 +194,7 @@ def section(every: Sequence[Group]) -> str:
     """The section, without its marks."""
     parts = [
         "All predicted from catalog rows and settings alone; the observations are in `tests/truth/`.\n",
-        "| figure | models | exact |\n|---|--:|--:|",
+        "| figure | rows | exact |\n|---|--:|--:|",
         *(f"| {name} | {total} | {exact} |" for name, total, exact in exact_figures()),
         "",
         "| figure | rows | median error | p90 error | inside the interval |\n|---|--:|--:|--:|--:|",

@@ -39,7 +39,8 @@ def test_the_missions_question() -> None:
     assert fit["workload"] == {**lengths, "users": 1}
     assert fit["objectives"] == {"itl_s": 0.05, "ttft_s": None, "margin_fraction": 0.05}
     assert (fit["verdict"]["outcome"], fit["verdict"]["bound_by"]) == ("no", "hbm")
-    assert fit["gpu_memory"]["weight_bytes"] == 2 * 70_553_706_496
+    extras = fit["gpu_memory"]["weight_bytes"] - 2 * 70_553_706_496
+    assert extras == 131_072 * 128 * 2  # the table of rotary positions that vLLM keeps beside the checkpoint
 
 
 @pytest.mark.parametrize(
