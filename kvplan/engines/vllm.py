@@ -69,7 +69,7 @@ class Vllm:
             graphs=terms.graphs(deployment, version),
             block_tokens=int(given(settings, "block_size", 16)),
             prefill_chunk_tokens=int(batched_tokens),
-            window_in_flight_tokens=int(batched_tokens) - 1,
+            window_in_flight_tokens=int(batched_tokens) * (2 if version >= (0, 26) else 1) - 1,  # batches in flight
             frees_chunks=False,
             engine_dram=Term(
                 Interval(gib(1.5), gib(3), gib(8)).scaled(workers),
