@@ -86,18 +86,18 @@ def facts(answer: KvResult) -> list[tuple[str, str]]:
         together = humans.bytes_per_token(answer.kv_bytes_per_token_all_gpus)
         lines.append(("All GPUs", f"{together} of KV a token together"))
     if answer.predicted is not None:
-        lines.append(("Memory", memory_words(answer.predicted.memory, deployment.layout.gpus)))
-        lines += [("Pool", _uncounted(answer.predicted.memory, each))] if pool is None else []
+        lines.append(("Memory", memory_words(answer.predicted.split, deployment.layout.gpus)))
+        lines += [("Pool", _uncounted(answer.predicted.split, each))] if pool is None else []
     if pool is not None:
         lines += pool_facts(pool, deployment, each, answer.predicted)
     return lines
 
 
-def _uncounted(memory: GpuMemory, each: str) -> str:
+def _uncounted(split: GpuMemory, each: str) -> str:
     """A pool that the engine does not count in tokens, or none at all."""
-    if memory.kv_pool_bytes.best <= 0.0:
+    if split.kv_pool_bytes.best <= 0.0:
         return "no room for KV beside the weights"
-    return f"{humans.gib_span(memory.kv_pool_bytes)}{each} is left for KV"
+    return f"{humans.gib_span(split.kv_pool_bytes)}{each} is left for KV"
 
 
 def pool_facts(
@@ -109,7 +109,7 @@ def pool_facts(
     held = f"{humans.gib_words(pool.pool_bytes)}{each} holds {humans.count(pool.tokens)} tokens{blocks}"
     if predicted is not None:
         span = f"{humans.count(predicted.fewest_tokens or 0)}..{humans.count(predicted.most_tokens or pool.tokens)}"
-        size = humans.gib_span(predicted.memory.kv_pool_bytes)
+        size = humans.gib_span(predicted.split.kv_pool_bytes)
         held = f"{size}{each} holds {humans.count(pool.tokens)} tokens ({span}){blocks}"
     if pool.max_concurrency is not None:
         held += f", {pool.max_concurrency:,.2f} sequences of {longest} tokens"

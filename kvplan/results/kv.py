@@ -85,7 +85,7 @@ class KvResult:
             "kv_bytes_per_sequence": whole(self.kv_bytes_per_sequence),
             "layers": [layer_json(row) for row in self.layers],
             "weight_bytes": whole(self.weight_bytes),
-            "gpu_memory": None if self.predicted is None else gpu_memory_json(self.predicted.memory),
+            "gpu_memory": None if self.predicted is None else gpu_memory_json(self.predicted.split),
             "pool": None if pool is None else {
                 "pool_bytes": pool.pool_bytes, "blocks": pool.blocks, "tokens": pool.tokens,
                 "max_concurrency": pool.max_concurrency, "log_line": pool.log_line,
@@ -116,7 +116,7 @@ def kv(words: Words, *, pool_gib: float | None = None, pool_bytes: int | None = 
     predicted = predict(model, words, deployment)
     answer = _as_laid_out(deployment, layout, predicted.pool)
     warnings = tuple(dict.fromkeys((*answer.warnings, *predicted.warnings)))
-    return replace(answer, weight_bytes=predicted.memory.weight_bytes, predicted=predicted, warnings=warnings)
+    return replace(answer, weight_bytes=predicted.split.weight_bytes, predicted=predicted, warnings=warnings)
 
 
 def _as_laid_out(deployment: Deployment, layout: KvLayout, pool: KvPool | None) -> KvResult:

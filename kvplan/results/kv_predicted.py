@@ -18,7 +18,7 @@ from kvplan.results.kv_pool import KvPool
 class Prediction(NamedTuple):
     """How one GPU is split, and the pool in the engine's own count."""
 
-    memory: GpuMemory
+    split: GpuMemory
     pool: KvPool | None
     """At the best estimate; None where nothing is left for KV, or the engine has no pool."""
     fewest_tokens: int | None
