@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kvplan.assess import constants
+from kvplan.assess.link_classes import duplex_fraction, out_fraction
 from kvplan.core.cpu import numa_rate_fraction
 from kvplan.core.shapes import GpuRates, HostRates
 from kvplan.domain.deployment import Deployment
@@ -66,4 +67,6 @@ def host_rates(deployment: Deployment, end: int) -> HostRates:
         cpu_dram_fraction=constants.CPU_DRAM_FRACTION[2 - end] * reach,
         core_weight_bytes_per_s=constants.CORE_WEIGHT_BYTES_PER_S[2 - end],
         cpu_weight_fraction=constants.CPU_WEIGHT_FRACTION[2 - end] * reach,
+        link_out_fraction=out_fraction(host.link),
+        link_duplex_fraction=duplex_fraction(host.link),
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from kvplan.core.accounts import Placement
-from kvplan.core.decode import attended, link_s
+from kvplan.core.decode import attended
 from kvplan.core.kv_cache import growing_bytes
+from kvplan.core.link import link_s, written_s
 from kvplan.core.shapes import Plan
 from kvplan.core.weights import chosen_expert_share, weight_read_bytes
 
@@ -41,13 +42,14 @@ def spilled_passes_s(plan: Plan, placed: Placement, computed_tokens: float) -> f
     needed = placed.weights_spilled_bytes
     if plan.charges.spills_experts > 0.0:
         needed *= chosen_expert_share(model.experts, model.experts_per_token, min(computed_tokens, chunk_tokens))
-    return math.ceil(computed_tokens / chunk_tokens) * model.stages * link_s(plan, needed)
+    return math.ceil(computed_tokens / chunk_tokens) * model.stages * link_s(plan, 0.0, needed)
 
 
 def ttft_s(plan: Plan, placed: Placement, context_tokens: float) -> float:
     """Time to first token: reload of what is cached in DRAM, prefill of the rest, and the fixed times.
 
-    A prefix that the sequences share is in HBM already. reload = hit tokens x KV bytes per token / link rate + a fixed
+    A prefix that the sequences share is in HBM already. New KV that lives in host memory is written while the next
+    tokens are computed: the slower of the two counts. reload = hit tokens x KV bytes per token / link rate + a fixed
     time; only ``offload-reuse`` reloads.
     Source: vLLM offloading connector measurements (10 points, 6.2 % mean error).
     """
@@ -56,9 +58,11 @@ def ttft_s(plan: Plan, placed: Placement, context_tokens: float) -> float:
     hit = max(prompt * plan.traffic.hit_fraction * plan.charges.reuse - resident, 0.0)
     reload = 0.0
     if hit > 0.0:
-        reload = link_s(plan, growing_bytes(plan.kv, hit)) + plan.traffic.reload_fixed_s
+        reload = link_s(plan, growing_bytes(plan.kv, hit), 0.0) + plan.traffic.reload_fixed_s
     cached = hit + resident
     computed = max(prompt - cached, 1.0)
     fixed = plan.gpu.step_overhead_s + plan.gpu.first_token_s + plan.model.moe_layers * plan.gpu.moe_layer_s
     fixed += plan.model.all_reduces * plan.gpu.all_reduce_s
-    return reload + prefill_s(plan, computed, cached) + spilled_passes_s(plan, placed, computed) + fixed
+    kept = min(plan.charges.dram_fraction, 1.0) * growing_bytes(plan.kv, computed)
+    computing = max(prefill_s(plan, computed, cached), written_s(plan, kept))
+    return reload + computing + spilled_passes_s(plan, placed, computed) + fixed
