@@ -8,6 +8,8 @@ from kvplan.strategies.interface import Ends, Input, PlainStrategy, Situation, e
 from kvplan.strategies.methods.copies import COPY_ENGINE
 
 _SERIAL = Interval(0.0, 0.3, 1.0)
+_PIECE_TOKENS = 1024.0
+"""Keys or values of one layer that are copied in one piece; whole sequences of a batch are longer, and hardly faster."""
 
 
 class OffloadStream(PlainStrategy):
@@ -19,7 +21,7 @@ class OffloadStream(PlainStrategy):
     second_pool = True
     formula = (
         "HBM   = weights + overheads + the KV that fits + two layers' worth of the rest",
-        "link  = bytes of the rest, every step, keys and values of a layer and a sequence as one copy each",
+        "link  = bytes of the rest, every step, keys and values of a layer in pieces of 1024 tokens",
         "T     = max(GPU step, bytes of the rest / link rate) + the part that does not overlap",
     )
     inputs = (
@@ -34,14 +36,13 @@ class OffloadStream(PlainStrategy):
     stock = False
 
     def charges(self, situation: Situation) -> Ends:
-        """A layer's keys of one sequence are one copy, its values another."""
-        workload, layout = situation.deployment.workload, situation.deployment.layout
+        deployment = situation.deployment
         return ends(
             spills_kv=1.0,
             serial_fraction=_SERIAL,
             link_rate_fraction=COPY_ENGINE.link_rate_fraction,
             copy_s=COPY_ENGINE.copy_s,
-            copy_tokens=workload.context_tokens / pieces_per_token(situation.deployment.model, layout.pp),
+            copy_tokens=_PIECE_TOKENS / pieces_per_token(deployment.model, deployment.layout.pp),
         )
 
     def notes(self, situation: Situation) -> tuple[str, ...]:

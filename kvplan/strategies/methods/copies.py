@@ -9,6 +9,9 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from kvplan.domain.interval import Interval
+from kvplan.engines.offload_blocks import pieces_per_token
+from kvplan.strategies.interface import Situation
+from kvplan.strategies.methods.heads import heads_on_gpu
 
 
 class CopyWay(NamedTuple):
@@ -35,4 +38,17 @@ GATHER_KERNEL: Final = CopyWay(
     0.885,
     "the same for a kernel that gathers: 47.75 GB/s, 0.2 us a piece",
 )
-"""A kernel that fills the GPU with copying warps has less time a piece than vLLM's, which leaves room for attention."""
+GATHERED_BLOCKS: Final = CopyWay(
+    Interval(0.92, 0.948, 1.0),
+    Interval(0.0, 0.005e-6, 0.01e-6),
+    0.885,
+    "kernels that fill the GPU with copying warps: RetroInfer's 120k row needs 14 GB/s or more at 2 KiB on PCIe 4",
+)
+"""Blocks of single heads that retrieval methods gather; vLLM's kernel leaves the GPU room for attention instead."""
+
+
+def head_blocks(tokens: float, situation: Situation) -> float:
+    """Keys (or values) of one head and layer for so many tokens, as tokens of all the KV on a GPU."""
+    deployment = situation.deployment
+    pieces = pieces_per_token(deployment.model, deployment.layout.pp)
+    return tokens / (pieces * heads_on_gpu(situation))
