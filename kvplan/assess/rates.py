@@ -27,7 +27,7 @@ def gpu_rates(gpu: Gpu, deployment: Deployment, end: int) -> GpuRates:
         weight_bytes_per_s=rate * gpu.weight_read_fraction[2 - end] * unpacking_fraction(deployment, gpu)[2 - end],
         kv_bytes_per_s=rate * gpu.kv_read_fraction[2 - end],
         decode_flops=flops * constants.DECODE_UTILIZATION,
-        prefill_flops=flops * constants.PREFILL_UTILIZATION[2 - end] * gain,
+        prefill_flops=flops * (gpu.prefill_fraction or constants.PREFILL_UTILIZATION)[2 - end] * gain,
         step_overhead_s=gpu.step_overhead_s[end],
         all_reduce_s=(constants.ALL_REDUCE_PCIE_S if over_pcie else constants.ALL_REDUCE_S)[end],
         peer_bytes_per_s=peer,

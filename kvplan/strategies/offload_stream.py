@@ -9,7 +9,7 @@ from kvplan.strategies.methods.copies import COPY_ENGINE
 
 _SERIAL = Interval(0.0, 0.3, 1.0)
 _PIECE_TOKENS = 1024.0
-"""Keys or values of one layer that are copied in one piece; whole sequences of a batch are longer, and hardly faster."""
+"""Keys or values of one layer that are copied in one piece; those of whole sequences are hardly faster."""
 
 
 class OffloadStream(PlainStrategy):

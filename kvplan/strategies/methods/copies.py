@@ -21,27 +21,22 @@ class CopyWay(NamedTuple):
     """The largest copies, as a share of the link's large-copy rate."""
     copy_s: Interval
     """Fixed time of a copy."""
-    out_fraction: float
-    """The way from the GPU to host memory, as a share of the large-copy rate to it."""
     source: str
 
 
 COPY_ENGINE: Final = CopyWay(
     Interval(0.90, 0.948, 1.0),
     Interval(3.0e-6, 3.4e-6, 4.0e-6),
-    0.912,
     "vLLM transfer curves on H100: 52.5 GB/s of 55.4, 3.4 us a copy",
 )
 GATHER_KERNEL: Final = CopyWay(
     Interval(0.80, 0.862, 0.92),
     Interval(0.02e-6, 0.20e-6, 0.25e-6),
-    0.885,
     "the same for a kernel that gathers: 47.75 GB/s, 0.2 us a piece",
 )
 GATHERED_BLOCKS: Final = CopyWay(
     Interval(0.92, 0.948, 1.0),
     Interval(0.0, 0.005e-6, 0.01e-6),
-    0.885,
     "kernels that fill the GPU with copying warps: RetroInfer's 120k row needs 14 GB/s or more at 2 KiB on PCIe 4",
 )
 """Blocks of single heads that retrieval methods gather; vLLM's kernel leaves the GPU room for attention instead."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kvplan.domain.interval import Interval
 from kvplan.strategies.interface import NO_SCORE, Accuracy, Ends, Input, Method, Situation, ends
-from kvplan.strategies.methods.cpu_attention import GATHER_RATE
 from kvplan.strategies.methods.copies import GATHERED_BLOCKS, head_blocks
+from kvplan.strategies.methods.cpu_attention import GATHER_RATE
 from kvplan.strategies.methods.heads import heads_on_gpu, queries_per_head, vector_elements
 from kvplan.strategies.methods.retroinfer import PREFILL, RETROINFER
 
