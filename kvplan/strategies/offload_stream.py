@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from kvplan.domain.interval import Interval
-from kvplan.engines.offload_blocks import pieces_per_token
 from kvplan.strategies.interface import Ends, Input, PlainStrategy, Situation, ends
-from kvplan.strategies.methods.copies import COPY_ENGINE
+from kvplan.strategies.methods.copies import COPY_ENGINE, layer_blocks
 
 _SERIAL = Interval(0.0, 0.3, 1.0)
 _PIECE_TOKENS = 1024.0
@@ -36,13 +35,12 @@ class OffloadStream(PlainStrategy):
     stock = False
 
     def charges(self, situation: Situation) -> Ends:
-        deployment = situation.deployment
         return ends(
             spills_kv=1.0,
             serial_fraction=_SERIAL,
             link_rate_fraction=COPY_ENGINE.link_rate_fraction,
             copy_s=COPY_ENGINE.copy_s,
-            copy_tokens=_PIECE_TOKENS / pieces_per_token(deployment.model, deployment.layout.pp),
+            copy_tokens=layer_blocks(_PIECE_TOKENS, situation),
         )
 
     def notes(self, situation: Situation) -> tuple[str, ...]:

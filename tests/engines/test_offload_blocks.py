@@ -19,7 +19,10 @@ def copied_bytes(strategy: str = "offload-reuse", **words: object) -> float:
 
 @pytest.mark.parametrize(
     ("model", "tp", "before_kb", "since_mb"),
-    [("llama3-8b", 1, 32, 2.0), ("llama3-70b", 4, 8, 1.25), ("qwen2.5-7b", 1, 16, 0.875), ("deepseek-v2-lite", 1, 72, 1.898)],
+    [
+        ("llama3-8b", 1, 32, 2.0), ("llama3-70b", 4, 8, 1.25), ("qwen2.5-7b", 1, 16, 0.875),
+        ("deepseek-v2-lite", 1, 72, 1.898),
+    ],
 )  # fmt: skip
 def test_vllm_copies_pages_before_0_12_and_blocks_since(
     model: str, tp: int, before_kb: float, since_mb: float

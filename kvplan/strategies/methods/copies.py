@@ -42,8 +42,12 @@ GATHERED_BLOCKS: Final = CopyWay(
 """Blocks of single heads that retrieval methods gather; vLLM's kernel leaves the GPU room for attention instead."""
 
 
-def head_blocks(tokens: float, situation: Situation) -> float:
-    """Keys (or values) of one head and layer for so many tokens, as tokens of all the KV on a GPU."""
+def layer_blocks(tokens: float, situation: Situation) -> float:
+    """Keys (or values) of all heads of one layer for so many tokens, as tokens of all the KV on a GPU."""
     deployment = situation.deployment
-    pieces = pieces_per_token(deployment.model, deployment.layout.pp)
-    return tokens / (pieces * heads_on_gpu(situation))
+    return tokens / pieces_per_token(deployment.model, deployment.layout.pp)
+
+
+def head_blocks(tokens: float, situation: Situation) -> float:
+    """The same of one head."""
+    return layer_blocks(tokens, situation) / heads_on_gpu(situation)

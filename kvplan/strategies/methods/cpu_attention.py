@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kvplan.domain.interval import Interval
 from kvplan.strategies.interface import EXACT, NO_SCORE, Accuracy, Ends, Input, Method, Situation, ends
-from kvplan.strategies.methods.copies import GATHER_KERNEL, head_blocks
+from kvplan.strategies.methods.copies import GATHER_KERNEL, layer_blocks
 from kvplan.strategies.methods.heads import queries_per_head, vector_elements
 
 _CORE_RATE = Input(
@@ -32,7 +32,7 @@ def _scoutattention(situation: Situation) -> Ends:
         serial_fraction=Interval(0.0, 0.1, 0.3),
         link_rate_fraction=GATHER_KERNEL.link_rate_fraction,
         copy_s=GATHER_KERNEL.copy_s,
-        copy_tokens=head_blocks(_BLOCK_32_TOKENS, situation),
+        copy_tokens=layer_blocks(_BLOCK_32_TOKENS, situation),
     )
 
 
