@@ -70,9 +70,10 @@ RETROINFER = Method(
         "T     = GPU step (index + 3 x retrieved bytes) + fetched bytes / link rate + layers x t_sync",
     ),
     inputs=(
-        Input("hit fraction of the HBM cache", _HIT, "", "RetroInfer: 0.79 to 0.94 by task; its 120k row is at 0.90 and more"),
+        Input("hit fraction of the HBM cache", _HIT, "",
+              "RetroInfer: 0.79 to 0.94 by task; 0.90 and more in its 120k row"),
         Input("synchronization for each layer", _RETRO_SYNC_S, "s",
-              "RetroInfer: a layer takes 0.72 ms at 128k, slower than full attention at one or two sequences"),
+              "RetroInfer: 0.72 ms for a layer at 128k, no faster than full attention at one or two sequences"),
         Input("largest copies of gathered blocks", GATHERED_BLOCKS.link_rate_fraction, "of the large-copy rate",
               GATHERED_BLOCKS.source),
         Input("time of a 2 KiB block", GATHERED_BLOCKS.copy_s, "s", GATHERED_BLOCKS.source),
@@ -82,7 +83,7 @@ RETROINFER = Method(
     tested_from_tokens=30 * 1024,
     tested_tokens=128 * 1024,
     evidence=(
-        "A100, Llama-3-8B-1M at 120k x 32: 386 tokens/s measured, 333 (198 to 568) predicted",
+        "A100, Llama-3-8B-1M at 120k x 32: 386 tokens/s measured, 338 (197 to 450) predicted",
         "the authors' largest batches, 120k x 32 and 1M x 4, fill an 80 GB card",
         "at one or two sequences it is slower than full attention in HBM",
     ),
