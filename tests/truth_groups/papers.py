@@ -212,8 +212,9 @@ def tables_gb(row: Row) -> Three:
 
 def dram_gb(row: Row) -> Three:
     users = float(row.get("users", 1))
+    one = float(row["context"])
     return three(
-        ends_of(row), lambda plan: users * plan.charges.dram_fraction * growing_bytes(plan.kv, float(row["context"])) / 1e9
+        ends_of(row), lambda plan: users * plan.charges.dram_fraction * growing_bytes(plan.kv, one) / 1e9
     )
 
 
@@ -252,5 +253,6 @@ def groups() -> list[truth_table.Group]:
         found = truth_table.Row(name_of(row), printed(row, figure(row)), float(row["observed"]), unit)
         half = "known misses" if "known_miss" in row else row["half"]
         parts.setdefault((row["family"], half), []).append(found)
-    return [truth_table.Group(f"papers: {family}, {half}", tuple(rows), **(BARS[family] if half != "known misses" else {}))
+    bars = {(family, half): BARS[family] if half != "known misses" else {} for family, half in parts}
+    return [truth_table.Group(f"papers: {family}, {half}", tuple(rows), **bars[family, half])
             for (family, half), rows in sorted(parts.items())]  # fmt: skip
