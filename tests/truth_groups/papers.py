@@ -49,8 +49,12 @@ WIDEST_RETRIEVAL = 2.4
 
 
 @cache
-def _frame(words: Words) -> Frame:
-    return build_frame(resolve(words))
+def _frame(words: Words, experts_per_token: int = 0) -> Frame:
+    deployment = resolve(words)
+    if experts_per_token and deployment.model.experts is not None:
+        experts = deployment.model.experts._replace(experts_per_token=experts_per_token)
+        deployment = deployment._replace(model=deployment.model._replace(experts=experts))
+    return build_frame(deployment)
 
 
 def frame_of(row: Row, **changed: Any) -> Frame:
@@ -58,7 +62,7 @@ def frame_of(row: Row, **changed: Any) -> Frame:
     given = {name: row[name] for name in Words._fields if name in row} | changed
     given["model"] = str(truth_table.TRUTH / f"{CONFIGS[row['model']]}.config.json") if row["model"] in CONFIGS else (
         row["model"])  # fmt: skip
-    return _frame(Words(**given))
+    return _frame(Words(**given), row.get("experts_per_token", 0))
 
 
 def ends_of(row: Row, **changed: Any) -> Ends:
@@ -71,9 +75,11 @@ def ends_of(row: Row, **changed: Any) -> Ends:
 
 
 def with_chosen(plan: Plan, tokens: float) -> Plan:
-    """Quest with another number of chosen tokens than its default."""
-    read = plan.charges.read_tokens * tokens / 2048.0
-    return plan._replace(charges=plan.charges._replace(read_tokens=read))
+    """Quest, whose default chooses 2048 tokens, or KTransformers (4096 for the CPU) with another number of them."""
+    charges = plan.charges
+    if charges.cpu_tokens:
+        return plan._replace(charges=charges._replace(cpu_tokens=charges.cpu_tokens * tokens / 4096.0))
+    return plan._replace(charges=charges._replace(read_tokens=charges.read_tokens * tokens / 2048.0))
 
 
 def itl_s(plan: Plan, context: float, users: float) -> float:
@@ -235,7 +241,9 @@ def name_of(row: Row) -> str:
         if key in row:
             words.append(str(row[key]))
     sizes = [f"{row['context']:,}" if "context" in row else "", f"x {row['users']}" if "users" in row else "",
-             f"{row['kib']:,} KiB" if "kib" in row else "", f"hit {row['hit']}" if "hit" in row else ""]  # fmt: skip
+             f"{row['kib']:,} KiB" if "kib" in row else "", f"hit {row['hit']}" if "hit" in row else "",
+             f"{row['chosen_tokens']} chosen" if "chosen_tokens" in row else "",
+             f"{row['experts_per_token']} experts" if "experts_per_token" in row else ""]  # fmt: skip
     return f"{row['figure']}: {', '.join(words)} {' '.join(part for part in sizes if part)}"
 
 
