@@ -7,11 +7,11 @@ from typing import NamedTuple
 from kvplan.engines.kv_layout import KvLayout, KvQuestion, LayerBytes, PoolCount
 from kvplan.engines.vllm_memory import compressed, pool
 from kvplan.engines.vllm_memory.blocks import block_tokens_of, card_class
-from kvplan.engines.vllm_memory.formats import stored_as
+from kvplan.engines.vllm_memory.formats import Stored, stored_as
 from kvplan.engines.vllm_memory.groups import Grouping, group_pages, pack_compressed
 from kvplan.engines.vllm_memory.notes import notes_of
 from kvplan.engines.vllm_memory.pages import Page, Place, longest_tokens, pages_of
-from kvplan.engines.vllm_memory.rules import SWAP_GIB, ceil_div, in_flight_tokens, rules_of
+from kvplan.engines.vllm_memory.rules import SWAP_GIB, Rules, ceil_div, in_flight_tokens, rules_of
 from kvplan.errors import CannotJudge
 from kvplan.units import LARGEST_COUNT
 
