@@ -187,7 +187,9 @@ def _count(counter: list[int], exact: bool) -> None:
 
 def groups() -> list[Group]:
     """Every group with errors."""
-    return [*budget_groups(), *step_groups()]
+    from tests.truth_groups import papers
+
+    return [*budget_groups(), *step_groups(), *papers.groups()]
 
 
 def section(every: Sequence[Group]) -> str:
@@ -222,7 +224,8 @@ def _detail(group: Group, row: Row) -> str:
     scale, unit, digits = (1e3, "ms", 1) if row.unit == "s" else (1.0, row.unit, 2)
     figure = "weights" if "weights" in group.name else "pool" if "pool" in group.name else "step"
     predicted = f"{scale * best:.{digits}f} ({scale * low:.{digits}f}..{scale * high:.{digits}f}) {unit}"
-    return f"| {figure}: {row.name} | {predicted} | {scale * row.observed:.{digits}f} | {row.error:+.1%} |"
+    label = row.name if ": " in row.name else f"{figure}: {row.name}"
+    return f"| {label} | {predicted} | {scale * row.observed:.{digits}f} | {row.error:+.1%} |"
 
 
 def misses(every: Iterable[Group]) -> list[str]:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from kvplan.assess.calibrated import measured_weight_words
 from kvplan.assess.constants import UNLIMITED
+from kvplan.assess.link_budget import link_parts
 from kvplan.core.accounts import Demand, Loads, Placement
 from kvplan.core.shapes import Plan
 from kvplan.domain.assessment import Budget, Part
@@ -44,7 +45,7 @@ def budgets(judged: Judged) -> dict[str, Budget]:
         "hbm": _hbm(judged),
         "dram_capacity": _dram_capacity(judged),
         "dram_bandwidth": _dram_bandwidth(judged),
-        "link": _link(judged),
+        "link": link_parts(judged.ends[1], judged.demand, judged.strategy.title),
         "cpu_cores": _cpu_cores(judged),
     }
     return {name: _budget(name, judged, limit, parts[name]) for name, limit in limits.items()}
@@ -121,18 +122,6 @@ def _dram_bandwidth(judged: Judged) -> list[Part]:
     ]  # fmt: skip
 
 
-def _link(judged: Judged) -> list[Part]:
-    demand = judged.demand
-    share = judged.ends[1].charges.link_rate_fraction
-    pace = f"a step / ITL objective / {share:.2f} of the large-copy rate"
-    source = judged.strategy.title
-    return [
-        Part("kv", demand.link_kv_bytes_per_s, f"KV bytes of {pace}", source),
-        Part("weights", demand.link_weight_bytes_per_s, f"weight bytes of {pace}", source),
-        Part("requests", demand.link_reload_bytes_per_s, "requests/s x (KV reloaded + KV written)", source),
-        Part("collectives", demand.link_collective_bytes_per_s, "all-reduces without a GPU-to-GPU link", source),
-        Part("others", demand.link_other_bytes_per_s, "--other-link-gb-per-s", "given"),
-    ]
 
 
 def _cpu_cores(judged: Judged) -> list[Part]:

@@ -40,8 +40,8 @@ CPU_DRAM_FRACTION = Interval(0.40, 0.50, 0.60)
 """Share of the achievable DRAM rate that CPU attention reaches; source: 80 to 105 GB/s at 64 threads of 2 sockets."""
 REMOTE_NODE_GAIN = 0.4
 """What a second socket adds to work that one GPU feeds; source: KTransformers, 1.40x."""
-RELOAD_FIXED_S = 0.012
-"""Fixed time of a reload; source: vLLM offloading connector, reload TTFT."""
+RELOAD_FIXED_S = 0.0
+"""Fixed time of a reload beyond that of any request: vLLM's reloads take 12 ms in all, FIRST_TOKEN_S counts them."""
 CORE_WEIGHT_BYTES_PER_S = Interval(6e9, 8e9, 12e9)
 """What one core reads while it multiplies weights; class estimate: 28 GB/s for the first EPYC core alone, 4.6 added."""
 CPU_WEIGHT_FRACTION = Interval(0.70, 0.85, 0.95)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kvplan.assess import constants
+from kvplan.assess.link_classes import duplex_fraction, out_fraction
 from kvplan.core.cpu import numa_rate_fraction
 from kvplan.core.shapes import GpuRates, HostRates
 from kvplan.domain.deployment import Deployment
@@ -26,7 +27,7 @@ def gpu_rates(gpu: Gpu, deployment: Deployment, end: int) -> GpuRates:
         weight_bytes_per_s=rate * gpu.weight_read_fraction[2 - end] * unpacking_fraction(deployment, gpu)[2 - end],
         kv_bytes_per_s=rate * gpu.kv_read_fraction[2 - end],
         decode_flops=flops * constants.DECODE_UTILIZATION,
-        prefill_flops=flops * constants.PREFILL_UTILIZATION[2 - end] * gain,
+        prefill_flops=flops * (gpu.prefill_fraction or constants.PREFILL_UTILIZATION)[2 - end] * gain,
         step_overhead_s=gpu.step_overhead_s[end],
         all_reduce_s=(constants.ALL_REDUCE_PCIE_S if over_pcie else constants.ALL_REDUCE_S)[end],
         peer_bytes_per_s=peer,
@@ -66,4 +67,6 @@ def host_rates(deployment: Deployment, end: int) -> HostRates:
         cpu_dram_fraction=constants.CPU_DRAM_FRACTION[2 - end] * reach,
         core_weight_bytes_per_s=constants.CORE_WEIGHT_BYTES_PER_S[2 - end],
         cpu_weight_fraction=constants.CPU_WEIGHT_FRACTION[2 - end] * reach,
+        link_out_fraction=out_fraction(host.link),
+        link_duplex_fraction=duplex_fraction(host.link),
     )

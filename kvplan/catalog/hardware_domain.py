@@ -124,6 +124,7 @@ def gpu_of(name: str, row: Row, file: str, pool_gib: float | None) -> Gpu:
         source=row.get("source", file),
         basis=basis,
         fp8_flops=tflops(row["fp8_tflops"]) if "fp8_tflops" in row else None,
+        prefill_fraction=_figure(row["prefill_fraction"]) if "prefill_fraction" in row else None,
     )
 
 

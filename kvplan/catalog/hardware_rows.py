@@ -129,6 +129,7 @@ class GpuRow(_Row):
     fp8_tflops: Annotated[float, _up_to(1_000_000)] = 0.0
     weight_read_fraction: Annotated[Any, _figure_up_to(1)] = None
     kv_read_fraction: Annotated[Any, _figure_up_to(1)] = None
+    prefill_fraction: Annotated[Any, _figure_up_to(1)] = None
     step_overhead_ms: Annotated[Any, _figure_up_to(10_000)] = None
     peer_gb_per_s: Annotated[float, _up_to(100_000)] = 0.0
 

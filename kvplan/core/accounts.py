@@ -56,6 +56,8 @@ class Demand(NamedTuple):
     link_kv_bytes_per_s: float
     link_weight_bytes_per_s: float
     link_reload_bytes_per_s: float
+    link_written_bytes_per_s: float
+    """New KV on its way to host memory."""
     link_collective_bytes_per_s: float
     link_other_bytes_per_s: float
     engine_cores: float

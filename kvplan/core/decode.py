@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kvplan.core.accounts import Placement, Step
 from kvplan.core.cpu import cpu_read_bytes_per_s, weight_read_bytes_per_s
+from kvplan.core.link import link_s
 from kvplan.core.placement import sequences_per_replica
 from kvplan.core.shapes import Plan
 from kvplan.core.weights import chosen_expert_share, weight_read_bytes
@@ -71,13 +72,6 @@ def turns(plan: Plan, sequences: float) -> float:
     return plan.model.stages / min(plan.model.stages, sequences)
 
 
-def link_s(plan: Plan, link_bytes: float) -> float:
-    """Time that bytes take over one GPU's link at this strategy's transfer size, shared with the other tenants."""
-    if link_bytes == 0.0:
-        return 0.0
-    return link_bytes * plan.limits.tenants / (plan.host.link_bytes_per_s * plan.charges.link_rate_fraction)
-
-
 def cpu_s(plan: Plan, kv_bytes: float, weight_bytes: float) -> float:
     """Time that the cores left over need for one GPU's part of KV and weights, all GPUs' parts together."""
     host = plan.host
@@ -130,8 +124,8 @@ def decode_step(plan: Plan, placed: Placement, context_tokens: float, users: flo
     link_kv = step_link_bytes(plan, placed, context_tokens, sequences)
     cpu_kv = step_cpu_bytes(plan, placed, context_tokens, sequences)
     kv_read = step_read_bytes(plan, placed, context_tokens, sequences)
-    over_link = link_kv * turns(plan, sequences) + (spilled - on_cpu) * plan.model.stages
-    side = max(link_s(plan, over_link), cpu_s(plan, cpu_kv, on_cpu))
+    copying = link_s(plan, link_kv * turns(plan, sequences), (spilled - on_cpu) * plan.model.stages)
+    side = max(copying, cpu_s(plan, cpu_kv, on_cpu))
     memory_bound = gpu_s(plan, read - spilled, kv_read, sequences)
     arithmetic = gpu_s(plan, read - spilled, 0.0, sequences)
     gpu = max(memory_bound, arithmetic + attention_arithmetic_s(plan, context_tokens, sequences))

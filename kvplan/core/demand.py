@@ -5,24 +5,9 @@ from __future__ import annotations
 from kvplan.core.accounts import Demand, Placement, Step
 from kvplan.core.cpu import cores_for
 from kvplan.core.kv_cache import growing_bytes
+from kvplan.core.link_ledger import link_lines, reloaded_bytes_per_s, written_bytes_per_s
 from kvplan.core.placement import overhead_bytes, sequences_per_replica
 from kvplan.core.shapes import Plan
-
-
-def requests_per_s(plan: Plan, sequences: float) -> float:
-    """Requests that one replica finishes and starts at the ITL objective; 0 where output lengths are not known."""
-    if plan.traffic.output_tokens == 0.0:
-        return 0.0
-    return sequences / (plan.traffic.output_tokens * plan.limits.itl_s)
-
-
-def request_link_bytes_per_s(plan: Plan, context_tokens: float, sequences: float) -> float:
-    """Link traffic of starting requests on one GPU: reloaded prefixes, or the new prompt's KV on its way to DRAM."""
-    prompt = context_tokens * plan.traffic.prompt_fraction
-    hit = plan.traffic.hit_fraction
-    reloaded = plan.charges.reuse * growing_bytes(plan.kv, prompt * hit)
-    written = min(plan.charges.dram_fraction + plan.charges.reuse, 1.0) * growing_bytes(plan.kv, prompt * (1.0 - hit))
-    return requests_per_s(plan, sequences) * (reloaded + written)
 
 
 def reuse_dram_bytes(plan: Plan, context_tokens: float, users: float) -> float:
@@ -51,12 +36,13 @@ def demand(plan: Plan, placed: Placement, step: Step, context_tokens: float, use
     traffic = plan.traffic
     sequences = sequences_per_replica(plan, users)
     pace = limits.tenants / limits.itl_s
-    request = request_link_bytes_per_s(plan, context_tokens, sequences) * limits.tenants
+    link = link_lines(plan, placed, step, context_tokens, sequences)
     cpu_kv_rate = step.cpu_kv_bytes * traffic.gpus * pace
     cpu_weight_rate = step.cpu_weight_bytes * traffic.gpus * pace
     cpu_share = plan.charges.cpu_rate_fraction
-    copies = (step.link_kv_bytes + step.link_weight_bytes) * pace + request
-    link_share = plan.charges.link_rate_fraction
+    requests = reloaded_bytes_per_s(plan, context_tokens, sequences)
+    requests += written_bytes_per_s(plan, placed, context_tokens, sequences)
+    copies = (step.link_kv_bytes + step.link_weight_bytes) * pace + requests * limits.tenants
     return Demand(
         plan.model.weight_bytes - placed.weights_spilled_bytes,
         placed.hbm_kv_bytes,
@@ -68,10 +54,11 @@ def demand(plan: Plan, placed: Placement, step: Step, context_tokens: float, use
         limits.other_dram_bytes,
         copies * traffic.gpus,
         (cpu_kv_rate / plan.host.cpu_dram_fraction + cpu_weight_rate / plan.host.cpu_weight_fraction) / cpu_share,
-        step.link_kv_bytes * pace / link_share,
-        step.link_weight_bytes * pace / link_share,
-        request / link_share,
-        step.collective_bytes * pace,
+        link.kv,
+        link.weights,
+        link.reloaded,
+        link.written,
+        link.collectives,
         limits.other_link_bytes_per_s,
         limits.engine_cores * limits.tenants,
         plan.charges.lookup_cores_per_gpu * traffic.gpus * limits.tenants,

@@ -88,7 +88,7 @@ class Charges(NamedTuple):
     serial_fraction: float
     """Share of the shorter of (GPU, link or CPU) that the longer does not hide: 0 overlaps all, 1 adds up."""
     link_rate_fraction: float
-    """Link rate at this strategy's transfer size, as a share of large copies."""
+    """What its largest copies reach, as a share of the link's large-copy rate."""
     cpu_rate_fraction: float
     """Rate at which its CPU work reads, relative to the host's own: scattered keys and single experts are slower."""
     spills_kv: float
@@ -107,6 +107,12 @@ class Charges(NamedTuple):
     """Prefill time relative to plain attention."""
     kv_rate_fraction: float
     """Attention's read rate with this KV format relative to a 16-bit cache."""
+    copy_tokens: float = 0.0
+    """Tokens whose KV, all layers of one GPU together, one copy over the link moves; 0: copies are large.
+
+    Below 1 where every layer is copied by itself."""
+    copy_s: float = 0.0
+    """Fixed time of one such copy."""
 
 
 class GpuRates(NamedTuple):
@@ -144,6 +150,10 @@ class HostRates(NamedTuple):
     """What one core reads while it multiplies weights: in order, unlike gathered KV."""
     cpu_weight_fraction: float
     """Share of the DRAM rate that multiplying weights reaches."""
+    link_out_fraction: float = 1.0
+    """Rate of the way back, from the GPU to host memory, relative to the way there."""
+    link_duplex_fraction: float = 1.0
+    """Share of its rate that each direction keeps while both are in use."""
 
 
 class Limits(NamedTuple):

@@ -45,7 +45,7 @@ def loads_of(plan: Plan, asked: Demand, itl_s: float, first_s: float) -> Loads:
     dram = asked.dram_kv_bytes + asked.dram_weight_bytes + asked.dram_reuse_bytes
     dram += asked.dram_engine_bytes + asked.dram_other_bytes
     link = asked.link_kv_bytes_per_s + asked.link_weight_bytes_per_s + asked.link_reload_bytes_per_s
-    link += asked.link_collective_bytes_per_s + asked.link_other_bytes_per_s
+    link += asked.link_written_bytes_per_s + asked.link_collective_bytes_per_s + asked.link_other_bytes_per_s
     cores = asked.engine_cores + asked.lookup_cores + asked.attention_cores + asked.other_cores
     first = 0.0
     if plan.limits.ttft_s > 0.0:

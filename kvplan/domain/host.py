@@ -36,6 +36,8 @@ class Gpu(NamedTuple):
     """For fields that are a class estimate: which class."""
     fp8_flops: float | None = None
     """Dense 8-bit floating-point matrix rate; None where the chip has none, or where no source gives it."""
+    prefill_fraction: Interval | None = None
+    """Share of ``flops`` that prefill in 16 bits reaches; None where it was not measured on this GPU."""
 
 
 class Link(NamedTuple):

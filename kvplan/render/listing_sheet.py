@@ -25,6 +25,7 @@ _FIGURES: dict[str, tuple[str, str, Callable[[float], float]]] = {
     "weight_read_fraction": ("weights read at", "of the rate", float),
     "kv_read_fraction": ("KV read at", "of the rate", float),
     "step_overhead_s": ("fixed time of a step", "ms", to_ms),
+    "prefill_fraction": ("prefill computes at", "of the rate", float),
     "peer_bytes_per_s": ("GPU to GPU, one way", "GB/s", to_gb_per_s),
     "dram_bytes": ("host memory", "GiB", to_gib),
     "dram_bytes_per_s": ("host memory rate, reached", "GB/s", to_gb_per_s),

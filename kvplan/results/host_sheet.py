@@ -98,6 +98,8 @@ def _gpu_figures(gpu: Gpu | None, gpus: int) -> list[Figure]:
     ]
     if gpu.fp8_flops is not None:
         rows.insert(3, ("fp8_flops", _exact(gpu.fp8_flops), "FLOP/s"))
+    if gpu.prefill_fraction is not None:
+        rows.append(("prefill_fraction", gpu.prefill_fraction, "fraction"))
     if gpus > 1 and gpu.peer_bytes_per_s is not None:
         rows.append(("peer_bytes_per_s", _exact(gpu.peer_bytes_per_s), "bytes/s"))
     return [Figure(name, "gpu", value, unit, gpu.basis.get(name)) for name, value, unit in rows]

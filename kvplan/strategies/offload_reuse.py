@@ -1,6 +1,7 @@
 """Idle prefixes and sessions in host memory, reloaded when they come back. Active KV stays in HBM.
 
-So it never rescues a request whose own KV does not fit: it saves prefill, not HBM.
+So it never rescues a request whose own KV does not fit: it saves prefill, not HBM. How fast it reloads is the business
+of its methods (``methods/reload.py``): what one copy holds depends on the engine and its version.
 """
 
 from __future__ import annotations
@@ -8,11 +9,10 @@ from __future__ import annotations
 import math
 
 from kvplan.core.accounts import Placement
-from kvplan.domain.interval import Interval
-from kvplan.strategies.interface import Ends, Input, PlainStrategy, Situation, ends
+from kvplan.strategies.interface import Ends, Input, Method, PlainStrategy, Situation
+from kvplan.strategies.methods import method_for, methods_of
+from kvplan.strategies.methods.reload import CONNECTOR, UNKNOWN_SIZE, layout_of, reload_charges
 from kvplan.units import GIB
-
-_LINK_RATE = Interval(0.45, 0.80, 0.95)
 
 
 class OffloadReuse(PlainStrategy):
@@ -22,38 +22,46 @@ class OffloadReuse(PlainStrategy):
     title = "idle prefixes in DRAM, reloaded"
     order = 1
     second_pool = True
-    formula = (
-        "HBM   = as hbm: every decoding sequence keeps all its KV in GPU memory",
-        "DRAM  = (idle sessions x context + shared prefix) x KV bytes",
-        "TTFT  = hit tokens x KV bytes / link rate at the block size + 12 ms + prefill of the rest",
-        "link  = requests/s x (hit tokens reloaded + new tokens written)",
-    )
+    formula = CONNECTOR.formula
     inputs = (
-        Input("link rate at the engine's block size", _LINK_RATE, "of large copies",
+        *CONNECTOR.inputs,
+        Input("link rate where the layout is not known", UNKNOWN_SIZE, "of large copies",
               "vLLM transfer curves: 44 of 55 GB/s at 1 MiB, 32 at 256 KiB; LMCache 50 of 55"),
-        Input("fixed reload time", Interval(0.010, 0.012, 0.015), "s", "vLLM reload TTFT, 10 points, 6.2 % mean error"),
     )  # fmt: skip
-    evidence = (
-        "vLLM 0.12 on H100: TTFT 43 to 312 ms reloaded against 265 to 6854 ms computed (10k to 100k tokens)",
-        "at a hit fraction of 50 % prefill throughput grows 1.7 x, at 0 % it loses 3 %",
-    )
+    evidence = CONNECTOR.evidence
+
+    def method(self, situation: Situation) -> Method | None:
+        """As ``--method`` says, else the engine's own; None for engines whose layout is not known."""
+        found = method_for(self.id, situation)
+        asked = situation.deployment.method in [method.name for method in methods_of(self.id)]
+        return found if asked or situation.deployment.engine.name in found.stock_engines else None
 
     def charges(self, situation: Situation) -> Ends:
-        return ends(reuse=1.0, link_rate_fraction=_LINK_RATE)
+        method = self.method(situation)
+        return reload_charges(situation, None) if method is None else method.charges(situation)
+
+    def proof(self, situation: Situation) -> tuple[str, ...]:
+        method = self.method(situation)
+        return self.evidence if method is None else method.evidence
 
     def flags(self, situation: Situation, placed: Placement) -> tuple[str, ...] | None:
-        deployment = situation.deployment
+        deployment, method = situation.deployment, self.method(situation)
+        if method is None or deployment.engine.name not in method.stock_engines:
+            return None
+        if deployment.engine.name == "sglang":
+            return ("--enable-hierarchical-cache", "--hicache-ratio 2")
         kept = placed.growing_bytes * max(deployment.workload.idle_sessions, deployment.workload.users)
         held = deployment.settings.kv_offloading_bytes or kept * deployment.layout.tp * deployment.layout.pp
         total_gib = max(1, math.ceil(held / GIB))
-        if deployment.engine.name == "vllm":
-            return (f"--kv-offloading-size {total_gib}",)
-        if deployment.engine.name == "sglang":
-            return ("--enable-hierarchical-cache", "--hicache-ratio 2")
-        return None
+        chosen = ("--kv-offloading-backend lmcache",) if method.name == "lmcache" else ()
+        return (f"--kv-offloading-size {total_gib}", *chosen)
 
     def notes(self, situation: Situation) -> tuple[str, ...]:
         found = ["a request whose own KV does not fit in HBM still does not fit"]
+        method = self.method(situation)
+        layout = layout_of(situation, None if method is None else method.name)
+        if layout is not None:
+            found.append(f"copied in {layout.words}")
         if situation.deployment.workload.prefix_hit_fraction == 0.0:
             found.append("judged at a hit fraction of 0: give --prefix-hit-fraction to see what it is worth")
         return tuple(found)

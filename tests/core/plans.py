@@ -58,7 +58,7 @@ def plan(kv: KvGrowths, **fields: float) -> Plan:
             step_overhead_s=0.0, all_reduce_s=0.0, peer_over_link=0.0, moe_layer_s=0.0, first_token_s=0.0
         ),
         "host": HostRates(*[EVERYTHING] * len(HostRates._fields))._replace(
-            cpu_dram_fraction=1.0, cpu_weight_fraction=1.0
+            cpu_dram_fraction=1.0, cpu_weight_fraction=1.0, link_out_fraction=1.0, link_duplex_fraction=1.0
         ),
         "limits": zeros(Limits)._replace(
             hbm_bytes=EVERYTHING, dram_bytes=EVERYTHING, itl_s=EVERYTHING, tenants=1.0, prefill_chunk_tokens=EVERYTHING

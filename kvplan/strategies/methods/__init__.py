@@ -12,6 +12,8 @@ from importlib import import_module
 from kvplan.strategies.interface import Method, Situation
 
 _FILES = {
+    "hbm": "resident",
+    "offload-reuse": "reload",
     "offload-retrieve": "retrieval",
     "offload-cpu-attention": "cpu_attention",
     "expert-offload": "experts",

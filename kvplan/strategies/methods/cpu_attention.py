@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kvplan.domain.interval import Interval
 from kvplan.strategies.interface import EXACT, NO_SCORE, Accuracy, Ends, Input, Method, Situation, ends
+from kvplan.strategies.methods.copies import GATHER_KERNEL, layer_blocks
 from kvplan.strategies.methods.heads import queries_per_head, vector_elements
 
 _CORE_RATE = Input(
@@ -12,8 +13,9 @@ _CORE_RATE = Input(
 
 DIGEST_FRACTION = 1 / 32
 CHOSEN_TOKENS = 2048.0
-_CPU_SHARE = Interval(0.06, 0.082, 0.12)
-_RECALL_SHARE = Interval(0.01, 0.03, 0.06)
+_CPU_SHARE = Interval(0.07, 0.082, 0.10)
+_RECALL_SHARE = Interval(0.01, 0.02, 0.03)
+_BLOCK_32_TOKENS = 32.0
 _SYNC_S = Interval(0.0, 0.00005, 0.0002)
 
 
@@ -27,8 +29,10 @@ def _scoutattention(situation: Situation) -> Ends:
         cpu_tokens=_CPU_SHARE.scaled(CHOSEN_TOKENS),
         link_tokens=_RECALL_SHARE.scaled(CHOSEN_TOKENS),
         sync_s_per_layer=_SYNC_S,
-        serial_fraction=Interval(0.0, 0.1, 0.5),
-        link_rate_fraction=Interval(0.5, 0.65, 0.9),
+        serial_fraction=Interval(0.0, 0.1, 0.3),
+        link_rate_fraction=GATHER_KERNEL.link_rate_fraction,
+        copy_s=GATHER_KERNEL.copy_s,
+        copy_tokens=layer_blocks(_BLOCK_32_TOKENS, situation),
     )
 
 
@@ -46,7 +50,8 @@ SCOUTATTENTION = Method(
     ),
     inputs=(
         Input("share of the chosen tokens on the CPU", _CPU_SHARE, "", "ScoutAttention: 8.2 %, recalled above 12 %"),
-        Input("share recalled over the link", _RECALL_SHARE, "", "block turnover below 15 % between tokens"),
+        Input("share recalled over the link", _RECALL_SHARE, "",
+              "what brings 8.2 % back every few steps; block turnover below 15 % between tokens"),
         Input("synchronization for each layer", _SYNC_S, "s", "KTransformers 0.12 ms"),
         _CORE_RATE,
     ),
@@ -87,7 +92,7 @@ _TABLES = 150.0
 _SAMPLED = 0.02
 _TABLE_READS = 0.03
 """4.5 ms of look-ups for a sequence of 96k tokens, as KV read at 80 GB/s."""
-_GATHER_RATE = Interval(0.35, 0.45, 0.60)
+GATHER_RATE = Interval(0.41, 0.45, 0.50)
 _PIG_SYNC_S = Interval(0.0004, 0.0006, 0.0008)
 
 
@@ -104,7 +109,7 @@ def _magicpig(situation: Situation) -> Ends:
         read_fraction=dense,
         read_tokens=68.0,
         cpu_fraction=(1.0 - dense) * read,
-        cpu_rate_fraction=_GATHER_RATE,
+        cpu_rate_fraction=GATHER_RATE,
         dram_fraction=(1.0 - dense) * (1.0 + tables),
         sync_s_per_layer=_PIG_SYNC_S,
         serial_fraction=Interval(0.7, 1.0, 1.0),
@@ -123,7 +128,7 @@ MAGICPIG = Method(
         "T     = GPU step + CPU bytes / rate of gathered reads + layers x t_sync",
     ),
     inputs=(
-        Input("rate of gathered reads", _GATHER_RATE, "of CPU attention's", "80 GB/s at 64 threads, fitted on 23 rows"),
+        Input("rate of gathered reads", GATHER_RATE, "of CPU attention's", "80 GB/s at 64 threads, fitted on 23 rows"),
         Input("synchronization for each layer", _PIG_SYNC_S, "s", "fitted on the same rows: 0.60 ms"),
         _CORE_RATE,
     ),

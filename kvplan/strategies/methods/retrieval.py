@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from kvplan.domain.interval import Interval
 from kvplan.strategies.interface import NO_SCORE, Accuracy, Ends, Input, Method, Situation, ends
+from kvplan.strategies.methods.copies import GATHERED_BLOCKS, head_blocks
+from kvplan.strategies.methods.cpu_attention import GATHER_RATE
 from kvplan.strategies.methods.heads import heads_on_gpu, queries_per_head, vector_elements
 from kvplan.strategies.methods.retroinfer import PREFILL, RETROINFER
 
@@ -14,10 +16,11 @@ _LOW_RANK_BYTES = 320.0
 """Rank-160 factor of all keys of a token in one layer, 16 bits."""
 _BUDGET = 0.0164
 """1024 of 60k tokens, 2048 of 122k, 4096 of 244k."""
+_SHADOW_CHUNK_TOKENS = 8.0
 _SHADOW_KEPT_TOKENS = 416.0
 """48 outlier chunks and 4 local ones, of 8 tokens."""
-_SHADOW_HIT = Interval(0.5, 0.6, 0.7)
-_SHADOW_SYNC_S = Interval(0.0002, 0.00032, 0.00055)
+_SHADOW_HIT = Interval(0.55, 0.6, 0.65)
+_SHADOW_SYNC_S = Interval(0.00025, 0.00032, 0.00045)
 
 
 def _shadowkv(situation: Situation) -> Ends:
@@ -32,8 +35,10 @@ def _shadowkv(situation: Situation) -> Ends:
         link_fraction=_SHADOW_HIT.map(lambda hit: _BUDGET / 2.0 * (1.0 - hit)),
         dram_fraction=0.5,
         sync_s_per_layer=_SHADOW_SYNC_S,
-        link_rate_fraction=Interval(0.85, 0.95, 1.0),
-        serial_fraction=Interval(0.5, 1.0, 1.0),
+        link_rate_fraction=GATHERED_BLOCKS.link_rate_fraction,
+        copy_s=GATHERED_BLOCKS.copy_s,
+        copy_tokens=head_blocks(_SHADOW_CHUNK_TOKENS, situation),
+        serial_fraction=Interval(0.7, 1.0, 1.0),
         prefill_factor=PREFILL,
     )
 
@@ -65,20 +70,21 @@ SHADOWKV = Method(
     cautions=("what its decomposition adds to prefill was not found: RetroInfer's share is taken",),
 )  # fmt: skip
 
-_INFINIGEN_FETCHED = Interval(0.007, 0.04, 0.20)
+_INFINIGEN_TOKENS = Interval(360.0, 400.0, 440.0)
 
 
 def _infinigen(situation: Situation) -> Ends:
+    """So many tokens of every sequence, however long it is, fetched one layer ahead; none of them is kept."""
     return ends(
         resident_fraction=0.1,  # a fifth of every key
         resident_tokens=128.0,
-        read_fraction=_INFINIGEN_FETCHED.map(lambda fetched: 0.1 + 3.0 * fetched),
-        read_tokens=128.0,
-        link_fraction=_INFINIGEN_FETCHED,
+        read_fraction=0.1,
+        read_tokens=_INFINIGEN_TOKENS.map(lambda fetched: 128.0 + 2.0 * fetched),
+        link_tokens=_INFINIGEN_TOKENS,
         dram_fraction=1.0,
         sync_s_per_layer=_SYNC_S,
-        link_rate_fraction=Interval(0.5, 0.65, 0.9),
-        serial_fraction=Interval(0.0, 0.3, 1.0),
+        link_rate_fraction=Interval(0.58, 0.65, 0.72),
+        serial_fraction=Interval(0.0, 0.2, 0.4),
     )
 
 
@@ -90,12 +96,12 @@ INFINIGEN = Method(
     formula=(
         "HBM   = weights + overheads + users x KV bytes / 10 (a fifth of every key)",
         "DRAM  = users x KV bytes",
-        "link  = users x chosen share of KV bytes, every step, fetched one layer ahead",
+        "link  = users x 400 tokens' KV bytes, every step, fetched one layer ahead",
         "T     = max(GPU step, fetched bytes / link rate) + the part that does not overlap",
     ),
     inputs=(
-        Input("chosen share of the KV", _INFINIGEN_FETCHED, "",
-              "20 % at most (400 of 2048 tokens); 0.7 % follows from 61 % of GPU idle time in ScoutAttention's test"),
+        Input("chosen tokens", _INFINIGEN_TOKENS, "tokens",
+              "400 of 2048 in its scripts; as many at 64k give the 61 % of idle time in ScoutAttention's test"),
     ),
     accuracy=Accuracy(36.6, 36.6, "AIME24 pass@8 of an 8B reasoning model (73.3 to 36.7)", "RetroInfer v3's own runs"),
     evidence=(
@@ -106,7 +112,7 @@ INFINIGEN = Method(
     cautions=("its own rows end at 2k tokens",),
 )  # fmt: skip
 
-_PQ_FETCHED = Interval(0.04, 0.06, 0.20)
+_PQ_FETCHED = Interval(0.052, 0.06, 0.07)
 
 
 def _pqcache(situation: Situation) -> Ends:
@@ -119,8 +125,8 @@ def _pqcache(situation: Situation) -> Ends:
         link_fraction=_PQ_FETCHED,
         dram_fraction=1.0,
         sync_s_per_layer=_SYNC_S,
-        link_rate_fraction=Interval(0.5, 0.65, 0.9),
-        serial_fraction=Interval(0.3, 1.0, 1.0),
+        link_rate_fraction=Interval(0.58, 0.65, 0.72),
+        serial_fraction=Interval(0.5, 1.0, 1.0),
         lookup_cores_per_gpu=Interval(24.0, 48.0, 48.0),
         prefill_factor=PREFILL,
     )
@@ -140,7 +146,7 @@ PQCACHE = Method(
     ),
     inputs=(
         Input("fetched share of the KV", _PQ_FETCHED, "",
-              "a fifth of the tokens, less what its cache hits; 12.2 x slower than RetroInfer at 1M is 5 to 8 %"),
+              "a fifth of the tokens, less what its cache hits: 12.2 x slower than RetroInfer at 1M is 5 to 8 %"),
         Input("CPU cores of the codes", Interval(24.0, 48.0, 48.0), "", "PQCache: 48 cores for k-means in prefill"),
     ),
     accuracy=Accuracy(43.3, 43.3, "AIME24 pass@8 of an 8B reasoning model (73.3 to 30.0)", "RetroInfer v3's own runs"),
@@ -148,8 +154,7 @@ PQCACHE = Method(
     source="PQCache repository (SIGMOD 25); RetroInfer v3 for 1M",
 )  # fmt: skip
 
-_SCANNED = Interval(0.01, 0.02, 0.03)
-_GRAPH_RATE = Interval(0.25, 0.38, 0.60)
+_SCANNED = Interval.exact(0.02)
 
 
 def _retrieval_attention(situation: Situation) -> Ends:
@@ -161,9 +166,9 @@ def _retrieval_attention(situation: Situation) -> Ends:
         read_fraction=0.0,
         read_tokens=640.0,
         cpu_fraction=_SCANNED.scaled(queries),
-        cpu_rate_fraction=_GRAPH_RATE,
+        cpu_rate_fraction=GATHER_RATE,
         dram_fraction=Interval(1.0, 1.1, 1.5),
-        serial_fraction=Interval(0.7, 1.0, 1.0),
+        serial_fraction=Interval(0.9, 1.0, 1.0),
         prefill_factor=PREFILL,
     )
 
@@ -180,9 +185,8 @@ RETRIEVALATTENTION = Method(
         "T     = GPU step + CPU bytes / rate of scattered reads",
     ),
     inputs=(
-        Input("keys touched", _SCANNED, "of the KV", "RetrievalAttention: 1 to 3 %"),
-        Input("rate of searching graphs", _GRAPH_RATE, "of CPU attention's",
-              "its 0.107 and 0.188 s a token on a desktop's memory"),
+        Input("keys touched", _SCANNED, "of the KV", "RetrievalAttention: 1 to 3 %, the middle of it"),
+        Input("rate of scattered reads", GATHER_RATE, "of CPU attention's", "MagicPIG's, whose keys lie as scattered"),
         Input("host memory with the graphs", Interval(1.0, 1.1, 1.5), "x KV bytes", "class estimate: no figure found"),
     ),
     accuracy=NO_SCORE,
