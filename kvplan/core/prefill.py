@@ -11,22 +11,33 @@ from kvplan.core.shapes import Plan
 from kvplan.core.weights import chosen_expert_share, weight_read_bytes
 
 
-def prefill_s(plan: Plan, computed_tokens: float, cached_tokens: float) -> float:
-    """Time to compute ``computed_tokens`` that follow ``cached_tokens``: matrices, attention, and reading the weights.
+def prefill_arithmetic_s(plan: Plan, computed_tokens: float, cached_tokens: float) -> float:
+    """Time of the arithmetic for ``computed_tokens`` that follow ``cached_tokens``: matrices and attention.
 
     2 x active elements x tokens + attention over the tokens before (half of them for the new ones among themselves),
-    at the rate that prefill reaches; never less than one pass over the weights.
+    at the rate that prefill reaches.
     """
     model = plan.model
     matrices = 2.0 * model.active_elements * computed_tokens
     before = cached_tokens + computed_tokens / 2.0
     attention = attended(plan, before) * model.prefill_flops_per_pair + before * model.index_flops_per_pair
-    arithmetic = (matrices + computed_tokens * attention) / plan.gpu.prefill_flops
+    return (matrices + computed_tokens * attention) / plan.gpu.prefill_flops
+
+
+def prefill_collectives_s(plan: Plan, computed_tokens: float) -> float:
+    """Time of the all-reduces of so many tokens, by their bytes."""
+    if plan.model.all_reduces == 0.0:
+        return 0.0
+    return computed_tokens * plan.model.all_reduce_bytes_per_token / plan.gpu.peer_bytes_per_s
+
+
+def prefill_s(plan: Plan, computed_tokens: float, cached_tokens: float) -> float:
+    """Time to compute ``computed_tokens`` that follow ``cached_tokens``; never less than one pass over the weights."""
+    model = plan.model
+    arithmetic = prefill_arithmetic_s(plan, computed_tokens, cached_tokens)
     reading = weight_read_bytes(model, computed_tokens) / plan.gpu.weight_bytes_per_s
-    collectives = 0.0
-    if model.all_reduces > 0.0:
-        collectives = computed_tokens * model.all_reduce_bytes_per_token / plan.gpu.peer_bytes_per_s
-    return max(arithmetic, reading) * model.stages * plan.charges.prefill_factor + collectives
+    busy = max(arithmetic, reading) * model.stages * plan.charges.prefill_factor
+    return busy + prefill_collectives_s(plan, computed_tokens)
 
 
 def spilled_passes_s(plan: Plan, placed: Placement, computed_tokens: float) -> float:
@@ -44,6 +55,12 @@ def spilled_passes_s(plan: Plan, placed: Placement, computed_tokens: float) -> f
     return math.ceil(computed_tokens / chunk_tokens) * model.stages * link_s(plan, needed)
 
 
+def cached_prompt_tokens(plan: Plan, prompt_tokens: float) -> float:
+    """Tokens of a prompt that need no computing: reloaded from host memory. What sequences share is in HBM and apart."""
+    resident = min(plan.traffic.shared_prefix_tokens, prompt_tokens)
+    return max(prompt_tokens * plan.traffic.hit_fraction * plan.charges.reuse - resident, 0.0)
+
+
 def ttft_s(plan: Plan, placed: Placement, context_tokens: float) -> float:
     """Time to first token: reload of what is cached in DRAM, prefill of the rest, and the fixed times.
 
@@ -53,7 +70,7 @@ def ttft_s(plan: Plan, placed: Placement, context_tokens: float) -> float:
     """
     prompt = context_tokens * plan.traffic.prompt_fraction
     resident = min(plan.traffic.shared_prefix_tokens, prompt)
-    hit = max(prompt * plan.traffic.hit_fraction * plan.charges.reuse - resident, 0.0)
+    hit = cached_prompt_tokens(plan, prompt)
     reload = 0.0
     if hit > 0.0:
         reload = link_s(plan, growing_bytes(plan.kv, hit)) + plan.traffic.reload_fixed_s

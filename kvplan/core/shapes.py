@@ -62,6 +62,10 @@ class ModelWork(NamedTuple):
     """Layers of routed experts that a token passes; 0 for a dense model."""
     expert_groups: float
     """Replicas whose tokens meet in one set of experts: 1, or all of them with expert parallelism."""
+    routing_agreement: float = 0.0
+    """Share of a batch's tokens that choose experts others have chosen; 0: all choose by chance."""
+    expert_surcharge: float = 0.0
+    """Time that reading experts takes beyond other weights of as many bytes, as a share of it."""
 
 
 class Charges(NamedTuple):
@@ -127,6 +131,8 @@ class GpuRates(NamedTuple):
     """Fixed time of a layer of experts: routing, dispatch, gathering."""
     first_token_s: float
     """Fixed time of a request before its first token: server, tokenizer, scheduler."""
+    sequence_s: float = 0.0
+    """What every sequence adds to a step beside its KV: sampling, scheduling, streaming."""
 
 
 class HostRates(NamedTuple):
@@ -191,6 +197,8 @@ class Traffic(NamedTuple):
     reload_fixed_s: float
     reuse_pool_bytes: float
     """Host memory that the engine is told to reserve for idle KV, all ranks together."""
+    prefill_wait_fraction: float = 0.0
+    """Share of the other requests' prefill that a decoding sequence waits for."""
 
 
 class Plan(NamedTuple):
