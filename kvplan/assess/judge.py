@@ -46,7 +46,6 @@ def judge(frame: Frame, strategy: Strategy) -> StrategyAssessment:
     )
     found = _found(frame, judged, alone)
     itl = None if has_no_place(low) else Interval(*(answer.itl_s for answer in answers))
-    users = float(deployment.workload.users)
     return StrategyAssessment(
         id=strategy.id,
         title=strategy.title,
@@ -59,7 +58,7 @@ def judge(frame: Frame, strategy: Strategy) -> StrategyAssessment:
         context_tokens_max=_from_ends([answer.context_tokens_max for answer in answers]),
         itl_s=itl,
         ttft_s=_ttft_s(deployment, answers) if itl else None,
-        decode_tokens_per_s=itl.map(lambda seconds: users / seconds) if itl else None,
+        decode_tokens_per_s=_tokens_per_s(answers),
         accuracy=accuracy_loss(frame, strategy),
         flags=_command(frame, strategy, judged),
         overload=heaviest(low),
@@ -211,6 +210,12 @@ def _ttft_s(deployment: Deployment, answers: Answers) -> Interval | None:
     if deployment.host.gpu is None or deployment.host.gpu.flops is None:
         return None
     return Interval(*(answer.ttft_s for answer in answers))
+
+
+def _tokens_per_s(answers: Answers) -> Interval | None:
+    """Of those who run at once; None where nobody does at best."""
+    low, best, high = (answer.tokens_per_s for answer in answers)
+    return Interval(min(high, best), best, max(low, best)) if best else None
 
 
 def _from_ends(values: list[float]) -> Interval:

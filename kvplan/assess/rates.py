@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
-from kvplan.assess import constants
+from kvplan.assess import constants, speeds
 from kvplan.core.cpu import numa_rate_fraction
 from kvplan.core.shapes import GpuRates, HostRates
 from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
+from kvplan.engines import find_engine
 
 
 def gpu_rates(gpu: Gpu, deployment: Deployment, end: int) -> GpuRates:
     """What one GPU reaches at one end: 0 optimistic, 1 best, 2 pessimistic."""
     host = deployment.host
-    native = deployment.weight_scheme.name in ("fp8", "nvfp4") and gpu.kernel_class in constants.FP8_NATIVE
-    gain = constants.FP8_PREFILL_GAIN[2 - end] if native else 1.0
+    gain = speeds.prefill_gain(deployment, gpu, end)
+    pace = find_engine(deployment.engine.name).pace
     rate = gpu.hbm_bytes_per_s or constants.UNLIMITED
     flops = gpu.flops or rate * constants.FLOPS_PER_BYTE_UNKNOWN
     if deployment.model.experts is not None:
         gain *= constants.MOE_PREFILL_FRACTION[2 - end]
     over_pcie = gpu.peer_bytes_per_s is None
     link = (host.link.bytes_per_s if host.link else constants.UNKNOWN_PCIE_BYTES_PER_S)[2 - end]
-    peer = link if gpu.peer_bytes_per_s is None else 0.8 * gpu.peer_bytes_per_s
+    peer = link if gpu.peer_bytes_per_s is None else constants.ALL_REDUCE_FRACTION[2 - end] * gpu.peer_bytes_per_s
     return GpuRates(
         weight_bytes_per_s=rate * gpu.weight_read_fraction[2 - end] * unpacking_fraction(deployment, gpu)[2 - end],
         kv_bytes_per_s=rate * gpu.kv_read_fraction[2 - end],
-        decode_flops=flops * constants.DECODE_UTILIZATION,
+        decode_flops=flops * constants.DECODE_UTILIZATION * speeds.decode_gain(deployment, gpu),
         prefill_flops=flops * constants.PREFILL_UTILIZATION[2 - end] * gain,
-        step_overhead_s=gpu.step_overhead_s[end],
+        step_overhead_s=speeds.step_overhead_s(gpu, deployment, end),
         all_reduce_s=(constants.ALL_REDUCE_PCIE_S if over_pcie else constants.ALL_REDUCE_S)[end],
         peer_bytes_per_s=peer,
         peer_over_link=1.0 if over_pcie else 0.0,
-        moe_layer_s=constants.MOE_LAYER_S[end],
+        moe_layer_s=constants.MOE_LAYER_S[end] + (constants.EXPERT_EXCHANGE_S[end] if deployment.layout.ep > 1 else 0.0),
         first_token_s=constants.FIRST_TOKEN_S[end],
+        sequence_s=pace.sequence_s[end],
     )
 
 

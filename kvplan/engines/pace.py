@@ -20,6 +20,26 @@ class Pace(NamedTuple):
     source: str
 
 
+_SERVED = "closed loops of 4 to 512 users on H100, H200, B200 and B300 (aiconfigurator's silicon sample), fitted on half"
+
+VLLM = Pace(
+    step_factor=Interval(0.8, 1.0, 1.25),
+    sequence_s=Interval(6e-6, 12e-6, 30e-6),
+    prefill_wait_fraction=Interval(0.6, 0.82, 1.0),
+    source=f"vLLM 0.12 to 0.19, {_SERVED}",
+)
+SGLANG = Pace(
+    step_factor=Interval(0.85, 1.08, 1.35),
+    sequence_s=Interval(15e-6, 31e-6, 50e-6),
+    prefill_wait_fraction=Interval(0.25, 0.42, 0.7),
+    source=f"SGLang 0.5.1 to 0.5.10, {_SERVED}",
+)
+TENSORRT_LLM = Pace(
+    step_factor=Interval(0.65, 0.86, 1.15),
+    sequence_s=Interval(0.0, 3e-6, 20e-6),
+    prefill_wait_fraction=Interval(0.6, 0.89, 1.0),
+    source=f"TensorRT-LLM 1.0 to 1.3, {_SERVED}",
+)
 UNMEASURED = Pace(
     step_factor=Interval(0.8, 1.0, 1.3),
     sequence_s=Interval(0.0, 10e-6, 30e-6),

@@ -21,6 +21,7 @@ from kvplan.engines.interface import (
     replica_users,
     served_model,
 )
+from kvplan.engines.pace import TENSORRT_LLM
 from kvplan.engines.versions import release, within
 from kvplan.units import gib
 
@@ -33,6 +34,7 @@ class TensorRtLlm:
     name = "tensorrt-llm"
     aliases: tuple[str, ...] = ("trtllm", "trt-llm", "tensorrt_llm")
     newest_version = "1.2"
+    pace = TENSORRT_LLM
     splits_layers = False
     lighter_weights: tuple[str, ...] = ("fp8", "awq-int4")
     settings_flags = {
