@@ -20,6 +20,13 @@ GDDR_UNPACKING_GAIN = Interval(1.1, 1.18, 1.15)
 Source: llama.cpp decode of 8B and 70B Q4_K_M on 3090, 4090, A40, A6000, L40S and RTX 6000 Ada (1.05 to 1.3 x) against
 A100, H100 and Macs (0.8 to 1.05 x). Set on the A40, L40S, 3090 and 4090 rows.
 """
+PLAIN_BLOCK_FRACTION = 0.8
+"""GGUF types that are read at this share or more unpack as cheaply on Apple's chips: Q4_0 of a 7B on 14 of them."""
+LLAMA_CPP_HBM_FRACTION = Interval(0.60, 0.75, 1.0)
+"""llama.cpp reads 16-bit weights below other engines' rate on cards with HBM.
+
+Source: F16 of Llama-3 8B and 70B on A100 and H100 PCIe, 2024-05; half of the rows.
+"""
 DECODE_UTILIZATION = 0.70
 """The same in decode at large batches; source: measured GEMM fractions 0.51 to 0.87."""
 ALL_REDUCE_S = Interval(3e-6, 5e-6, 10e-6)

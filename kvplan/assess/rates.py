@@ -9,6 +9,7 @@ from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
 from kvplan.engines import find_engine
+from kvplan.engines.interface import LLAMA_SERVERS
 
 
 def gpu_rates(gpu: Gpu, deployment: Deployment, end: int) -> GpuRates:
@@ -35,6 +36,7 @@ def gpu_rates(gpu: Gpu, deployment: Deployment, end: int) -> GpuRates:
         moe_layer_s=constants.MOE_LAYER_S[end] + (constants.EXPERT_EXCHANGE_S[end] if deployment.layout.ep > 1 else 0.0),
         first_token_s=constants.FIRST_TOKEN_S[end],
         sequence_s=pace.sequence_s[end],
+        launch_s=pace.eager_layer_s[end] * deployment.model.layers if deployment.settings.enforce_eager else 0.0,
     )
 
 
@@ -47,8 +49,12 @@ def slowed(gpu: GpuRates, fraction: float) -> GpuRates:
 def unpacking_fraction(deployment: Deployment, gpu: Gpu) -> Interval:
     """Rate at which decode reads weights of this type on this device, relative to 16-bit ones of as many bytes."""
     scheme = deployment.weight_scheme
-    has_gddr = not deployment.host.unified_memory and (gpu.hbm_bytes_per_s or 0.0) < constants.GDDR_BYTES_PER_S
-    if not (scheme.llama_cpp and has_gddr) or scheme.read_fraction.is_exact:
+    slow_memory = (gpu.hbm_bytes_per_s or 0.0) < constants.GDDR_BYTES_PER_S
+    if not scheme.llama_cpp and deployment.engine.name in LLAMA_SERVERS and not (slow_memory or deployment.host.unified_memory):
+        return constants.LLAMA_CPP_HBM_FRACTION
+    plain = scheme.read_fraction.best >= constants.PLAIN_BLOCK_FRACTION
+    cheap = slow_memory and (gpu.kernel_class == "apple" and plain or not deployment.host.unified_memory)
+    if not (scheme.llama_cpp and cheap) or scheme.read_fraction.is_exact:
         return scheme.read_fraction
     gains = zip(scheme.read_fraction, constants.GDDR_UNPACKING_GAIN, strict=True)
     return Interval(*(min(fraction * gain, 1.0) for fraction, gain in gains))

@@ -120,8 +120,8 @@ def attention_arithmetic_s(plan: Plan, context_tokens: float, sequences: float) 
 def decode_step(plan: Plan, placed: Placement, context_tokens: float, users: float) -> Step:
     """One decode step at full length: overheads + max(GPU, link or CPU) + the part that does not overlap.
 
-    T = t0 + layers x t_sync + MoE layers x t_moe + sequences x t_sequence + all-reduces + max(gpu, side)
-    + serial x min(gpu, side).
+    T = t0 + layers x t_sync + MoE layers x t_moe + (sequences - 1) x t_sequence + all-reduces + max(gpu, side)
+    + serial x min(gpu, side), and never less than launching it takes where no graph was captured.
     Source: the per-family step equations of FlexGen, RetroInfer, ScoutAttention, MagicPIG and NEO in one form.
     """
     sequences = sequences_per_replica(plan, users)
@@ -138,8 +138,9 @@ def decode_step(plan: Plan, placed: Placement, context_tokens: float, users: flo
     gpu = max(memory_bound, arithmetic + attention_arithmetic_s(plan, context_tokens, sequences))
     overhead = plan.gpu.step_overhead_s + synchronized_layers(plan, placed) * plan.charges.sync_s_per_layer
     overhead += plan.model.moe_layers * plan.gpu.moe_layer_s + collective_s(plan, sequences)
-    overhead += sequences * plan.gpu.sequence_s
-    itl = overhead + max(gpu, side) + plan.charges.serial_fraction * min(gpu, side)
+    overhead += max(sequences - 1.0, 0.0) * plan.gpu.sequence_s
+    busy = overhead + max(gpu, side) + plan.charges.serial_fraction * min(gpu, side)
+    itl = max(busy, plan.gpu.launch_s)
     collective = sequences * plan.model.all_reduce_bytes_per_token * plan.gpu.peer_over_link
     return Step(
         read - spilled, kv_read, link_kv, spilled - on_cpu, cpu_kv, on_cpu, collective, gpu, side, overhead, itl

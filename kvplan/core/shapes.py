@@ -132,7 +132,9 @@ class GpuRates(NamedTuple):
     first_token_s: float
     """Fixed time of a request before its first token: server, tokenizer, scheduler."""
     sequence_s: float = 0.0
-    """What every sequence adds to a step beside its KV: sampling, scheduling, streaming."""
+    """What every sequence beyond the first adds to a step beside its KV: sampling, scheduling, streaming."""
+    launch_s: float = 0.0
+    """What the CPU takes to launch a step where no graph was captured: no step is shorter; 0: one was."""
 
 
 class HostRates(NamedTuple):

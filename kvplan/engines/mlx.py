@@ -17,7 +17,7 @@ from kvplan.domain.model import Model
 from kvplan.engines.drafting import draft_warnings
 from kvplan.engines.free_memory import device_memory
 from kvplan.engines.interface import KvKernel, MemoryPolicy, StateBytes, Term, served_model
-from kvplan.engines.pace import UNMEASURED
+from kvplan.engines.pace import MLX
 from kvplan.engines.versions import release, within
 from kvplan.units import GIB, gib
 
@@ -48,7 +48,7 @@ class Mlx:
     name = "mlx"
     aliases: tuple[str, ...] = ("mlx-lm", "mlx_lm")
     newest_version = "0.32"
-    pace = UNMEASURED
+    pace = MLX
     splits_layers = False
     lighter_weights: tuple[str, ...] = ("mlx-8bit", "mlx-6bit", "mlx-5bit", "mlx-4bit")
     settings_flags: dict[str, str] = {}
