@@ -8,6 +8,7 @@ from kvplan.assess.budgets import Judged, budgets
 from kvplan.assess.frame import Frame, plan_ends
 from kvplan.assess.layouts import nothing_to_move, unknown_layout
 from kvplan.assess.longest import request_alone, tokens_at_load, why_not_alone, worse
+from kvplan.assess.served import spread_rate
 from kvplan.core.accounts import Loads
 from kvplan.core.answers import Answers, Question, Questions
 from kvplan.core.kv_cache import growing_bytes_per_token
@@ -214,8 +215,8 @@ def _ttft_s(deployment: Deployment, answers: Answers) -> Interval | None:
 
 def _tokens_per_s(answers: Answers) -> Interval | None:
     """Of those who run at once; None where nobody does at best."""
-    low, best, high = (answer.tokens_per_s for answer in answers)
-    return Interval(min(high, best), best, max(low, best)) if best else None
+    fast, best, slow = (answer.tokens_per_s for answer in answers)
+    return spread_rate(slow, best, fast) if best else None
 
 
 def _from_ends(values: list[float]) -> Interval:

@@ -16,7 +16,7 @@ def gpu_rates(gpu: Gpu, deployment: Deployment, end: int) -> GpuRates:
     """What one GPU reaches at one end: 0 optimistic, 1 best, 2 pessimistic."""
     host = deployment.host
     gain = speeds.prefill_gain(deployment, gpu, end)
-    pace = find_engine(deployment.engine.name).pace
+    pace, shares_experts = find_engine(deployment.engine.name).pace, deployment.layout.ep > 1
     rate = gpu.hbm_bytes_per_s or constants.UNLIMITED
     flops = gpu.flops or rate * constants.FLOPS_PER_BYTE_UNKNOWN
     if deployment.model.experts is not None:
@@ -33,7 +33,7 @@ def gpu_rates(gpu: Gpu, deployment: Deployment, end: int) -> GpuRates:
         all_reduce_s=(constants.ALL_REDUCE_PCIE_S if over_pcie else constants.ALL_REDUCE_S)[end],
         peer_bytes_per_s=peer,
         peer_over_link=1.0 if over_pcie else 0.0,
-        moe_layer_s=constants.MOE_LAYER_S[end] + (constants.EXPERT_EXCHANGE_S[end] if deployment.layout.ep > 1 else 0.0),
+        moe_layer_s=constants.MOE_LAYER_S[end] + (constants.EXPERT_EXCHANGE_S[end] if shares_experts else 0.0),
         first_token_s=constants.FIRST_TOKEN_S[end],
         sequence_s=pace.sequence_s[end],
         launch_s=pace.eager_layer_s[end] * deployment.model.layers if deployment.settings.enforce_eager else 0.0,
@@ -50,11 +50,12 @@ def unpacking_fraction(deployment: Deployment, gpu: Gpu) -> Interval:
     """Rate at which decode reads weights of this type on this device, relative to 16-bit ones of as many bytes."""
     scheme = deployment.weight_scheme
     slow_memory = (gpu.hbm_bytes_per_s or 0.0) < constants.GDDR_BYTES_PER_S
-    if not scheme.llama_cpp and deployment.engine.name in LLAMA_SERVERS and not (slow_memory or deployment.host.unified_memory):
+    unified = deployment.host.unified_memory
+    if not scheme.llama_cpp and deployment.engine.name in LLAMA_SERVERS and not (slow_memory or unified):
         return constants.LLAMA_CPP_HBM_FRACTION
-    plain = scheme.read_fraction.best >= constants.PLAIN_BLOCK_FRACTION
-    cheap = slow_memory and (gpu.kernel_class == "apple" and plain or not deployment.host.unified_memory)
-    if not (scheme.llama_cpp and cheap) or scheme.read_fraction.is_exact:
+    plain = gpu.kernel_class == "apple" and scheme.read_fraction.best >= constants.PLAIN_BLOCK_FRACTION
+    unpacks_well = slow_memory and (plain or not unified)
+    if not (scheme.llama_cpp and unpacks_well) or scheme.read_fraction.is_exact:
         return scheme.read_fraction
     gains = zip(scheme.read_fraction, constants.GDDR_UNPACKING_GAIN, strict=True)
     return Interval(*(min(fraction * gain, 1.0) for fraction, gain in gains))

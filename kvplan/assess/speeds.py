@@ -14,7 +14,6 @@ from kvplan.domain.interval import Interval
 from kvplan.domain.model import KvLayers, Model
 from kvplan.engines import find_engine
 
-_SERVED = "closed loops of 4 to 512 users (aiconfigurator's silicon sample), fitted on half of the rows"
 REFERENCE_LAYERS: Final = 32
 """Fixed times of a step were measured with models of 32 to 36 layers."""
 LATENT_LAYER: Final = 0.45
@@ -25,7 +24,10 @@ Source: DeepSeek-R1, Kimi-K2.5 and Qwen3.5 in closed loops at 4 to 8 users.
 INDEX_LAYER: Final = 1.3
 """The same for the index of sparse attention: GLM-5 in closed loops."""
 ROUTING_AGREEMENT: Final = 0.4
-"""Share of a batch's tokens that choose experts which others have chosen; source: how closed loops slow down with users."""
+"""Share of a batch's tokens that choose experts which others have chosen.
+
+Source: how closed loops slow down with users, five models; half of the rows.
+"""
 FP8_GAIN: Final = 2.0
 """Arithmetic with FP8 weights, relative to 16 bits, where the chip multiplies them: the data sheets' ladder."""
 FP4_GAIN: Final = 4.0

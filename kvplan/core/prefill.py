@@ -56,7 +56,7 @@ def spilled_passes_s(plan: Plan, placed: Placement, computed_tokens: float) -> f
 
 
 def cached_prompt_tokens(plan: Plan, prompt_tokens: float) -> float:
-    """Tokens of a prompt that need no computing: reloaded from host memory. What sequences share is in HBM and apart."""
+    """Tokens of a prompt that are reloaded from host memory instead of computed; a shared prefix is in HBM already."""
     resident = min(plan.traffic.shared_prefix_tokens, prompt_tokens)
     return max(prompt_tokens * plan.traffic.hit_fraction * plan.charges.reuse - resident, 0.0)
 

@@ -108,7 +108,6 @@ class Engine(Protocol):
     aliases: tuple[str, ...]
     newest_version: str
     pace: Pace
-    """What it adds to the time of a step."""
     splits_layers: bool
     """It gives each GPU some of the layers rather than a part of every layer."""
     lighter_weights: tuple[str, ...]

@@ -24,7 +24,7 @@ class Pace(NamedTuple):
 
 _EAGER_LAYER_S = Interval(0.25e-3, 0.55e-3, 0.65e-3)
 """Source: Llama-2-70B by a vLLM of 2023 on A100, where tp 4 and tp 8 take the same 43 ms a step."""
-_SERVED = "closed loops of 4 to 512 users on H100, H200, B200 and B300 (aiconfigurator's silicon sample), fitted on half"
+_SERVED = "closed loops of 4 to 512 users on Hopper and Blackwell (aiconfigurator's silicon sample), fitted on half"
 
 VLLM = Pace(
     step_factor=Interval(0.8, 1.0, 1.25),
