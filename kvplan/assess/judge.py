@@ -8,6 +8,7 @@ from kvplan.assess.budgets import Judged, budgets
 from kvplan.assess.frame import Frame, plan_ends
 from kvplan.assess.layouts import nothing_to_move, unknown_layout
 from kvplan.assess.longest import request_alone, tokens_at_load, why_not_alone, worse
+from kvplan.assess.notes import notes_of
 from kvplan.assess.served import spread_rate
 from kvplan.core.accounts import Loads
 from kvplan.core.answers import Answers, Question, Questions
@@ -39,7 +40,8 @@ def judge(frame: Frame, strategy: Strategy) -> StrategyAssessment:
         return _excused(frame, strategy, excuse)
     deployment, ends = frame.deployment, plan_ends(frame, strategy)
     alone = request_alone(deployment, ends)
-    answers = frame.answer_ends(ends, _questions(frame, alone))
+    questions = _questions(frame, alone)
+    answers = frame.answer_ends(ends, questions)
     low, best, high = (answer.loads for answer in answers)
     middle, last = answers[1:]
     judged = Judged(
@@ -65,7 +67,7 @@ def judge(frame: Frame, strategy: Strategy) -> StrategyAssessment:
         overload=heaviest(low),
         method=_method_name(frame, strategy),
         evidence=strategy.proof(frame.situation),
-        notes=(*strategy.notes(frame.situation), *_numa_notes(deployment, strategy)),
+        notes=notes_of(frame, strategy, ends[1], questions[1]),
         longest_request=alone,
     )
 
@@ -196,15 +198,6 @@ def binding(load: Loads) -> str:
     if over:
         return max(over)[1]
     return "ttft" if load.ttft > load.itl else "itl"
-
-
-def _numa_notes(deployment: Deployment, strategy: Strategy) -> tuple[str, ...]:
-    nodes = deployment.host.numa_nodes or 1
-    if not strategy.second_pool or deployment.layout.gpus >= nodes:
-        return ()
-    return (
-        f"cores and DRAM of all {nodes} NUMA nodes are counted: pin it to the GPU's own, or keep to one node's share",
-    )
 
 
 def _ttft_s(deployment: Deployment, answers: Answers) -> Interval | None:

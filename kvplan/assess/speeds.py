@@ -34,6 +34,7 @@ FP4_GAIN: Final = 4.0
 """... with FP4 weights."""
 FP8_NATIVE: Final = {"ada", "hopper", "blackwell_dc", "blackwell_rtx", "cdna3", "cdna4"}
 FP4_NATIVE: Final = {"blackwell_dc", "blackwell_rtx", "cdna4"}
+_BLACKWELL: Final = {"blackwell_dc", "blackwell_rtx"}
 FP8_PREFILL_GAIN: Final = Interval(1.3, 1.7, 2.0)
 """Prefill with FP8 weights, relative to 16 bits, on GPUs that multiply them natively; the ladder says 2."""
 FP4_PREFILL_GAIN: Final = Interval(1.7, 2.6, 3.6)
@@ -76,7 +77,8 @@ def _extra_kernels(layers: KvLayers) -> float:
 
 def step_overhead_s(gpu: Gpu, deployment: Deployment, end: int) -> float:
     """Fixed time of a step: what the GPU needs for a model of the reference's depth, for this one's kernels."""
-    factor = find_engine(deployment.engine.name).pace.step_factor[end]
+    pace = find_engine(deployment.engine.name).pace
+    factor = pace.step_factor[end] * (pace.blackwell_factor if gpu.kernel_class in _BLACKWELL else 1.0)
     return gpu.step_overhead_s[end] * factor * kernel_layers(deployment.model) / REFERENCE_LAYERS
 
 
@@ -101,7 +103,6 @@ def expert_surcharge(deployment: Deployment, end: int) -> float:
     gpu = deployment.host.gpu
     if deployment.model.experts is None or gpu is None or deployment.weight_scheme.llama_cpp:
         return 0.0
-    blackwell = gpu.kernel_class in FP4_NATIVE
-    table = _BLACKWELL_EXPERT_SURCHARGES if blackwell else _EXPERT_SURCHARGES
+    table = _BLACKWELL_EXPERT_SURCHARGES if gpu.kernel_class in _BLACKWELL else _EXPERT_SURCHARGES
     found = table.get(weight_class(deployment.weight_scheme.name))
     return 0.0 if found is None or gpu.vendor != "nvidia" else found[end]

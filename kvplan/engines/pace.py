@@ -18,6 +18,8 @@ class Pace(NamedTuple):
     """Share of the other requests' prefill that decoding sequences wait for; the rest is hidden in the same steps, or
     falls into their own wait for the first token."""
     source: str
+    blackwell_factor: float = 1.0
+    """Fixed time of a step on Blackwell, relative to ``step_factor``: where an engine's own kernels are made for it."""
     eager_layer_s: Interval = Interval(0.0, 0.0, 0.0)
     """Without captured graphs: what the CPU takes to launch a layer's kernels, which a step is never shorter than."""
 
@@ -41,10 +43,11 @@ SGLANG = Pace(
     eager_layer_s=_EAGER_LAYER_S,
 )
 TENSORRT_LLM = Pace(
-    step_factor=Interval(0.65, 0.86, 1.15),
-    sequence_s=Interval(0.0, 3e-6, 20e-6),
-    prefill_wait_fraction=Interval(0.6, 0.89, 1.0),
+    step_factor=Interval(0.8, 1.05, 1.3),
+    sequence_s=Interval(0.0, 4e-6, 20e-6),
+    prefill_wait_fraction=Interval(0.6, 0.87, 1.0),
     source=f"TensorRT-LLM 1.0 to 1.3, {_SERVED}",
+    blackwell_factor=0.75,
 )
 LLAMA_CPP = Pace(
     step_factor=Interval(0.8, 1.0, 1.2),
