@@ -1,4 +1,4 @@
-"""The rate of a closed loop: its limits, what it grows with, and a slow oracle that walks through one request's output."""
+"""The rate of a closed loop: its limits, what it grows with, and an oracle that walks through one request's output."""
 
 from __future__ import annotations
 
