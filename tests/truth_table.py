@@ -63,6 +63,8 @@ class Group(NamedTuple):
     most_median: float | None = None
     most_p90: float | None = None
     least_inside: float | None = None
+    listed: bool = True
+    """Each of its rows is shown."""
 
     def quantile(self, fraction: float) -> float:
         """A quantile of the absolute relative errors, by the nearest rank above."""
@@ -187,9 +189,9 @@ def _count(counter: list[int], exact: bool) -> None:
 
 def groups() -> list[Group]:
     """Every group with errors."""
-    from tests.truth_groups import papers
+    from tests.truth_groups import papers, served
 
-    return [*budget_groups(), *step_groups(), *papers.groups()]
+    return [*budget_groups(), *step_groups(), *papers.groups(), *served.served_groups()]
 
 
 def section(every: Sequence[Group]) -> str:
@@ -207,7 +209,7 @@ def section(every: Sequence[Group]) -> str:
         "under vLLM, other vendors' GPUs, unified memory under vLLM, TensorRT-LLM's activations.\n",
         "<details><summary>Every row: predicted (low..high) against observed</summary>\n",
         "| figure | predicted | observed | error |\n|---|--:|--:|--:|",
-        *(_detail(group, row) for group in every for row in group.rows),
+        *(_detail(group, row) for group in every if group.listed for row in group.rows),
         "\n</details>\n",
     ]
     return "\n".join(parts)

@@ -31,7 +31,7 @@ _NATIVE_TYPES = {"auto", "bf16", "bfloat16", "fp16", "f16", "float16", "half"}
 
 NOT_MODELLED = (
     "queueing: TTFT is one request on an idle replica",
-    "prefill that shares steps with decode",
+    "prefill that shares steps with decode, but in tokens per second of a known output",
     "network between hosts",
     "NVMe and remote KV tiers",
 )

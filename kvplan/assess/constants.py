@@ -12,9 +12,6 @@ PREFILL_UTILIZATION = Interval(0.32, 0.55, 0.75)
 
 Source: GEMM maxima 0.73 to 0.87; TTFT of Llama-2-70B on A100 at 1k to 4k tokens, one request, 0.50 to 0.66.
 """
-FP8_PREFILL_GAIN = Interval(1.3, 1.7, 2.0)
-"""Prefill with FP8 or NVFP4 weights on GPUs that multiply them natively, relative to 16 bits; the ladder says 2."""
-FP8_NATIVE = {"ada", "hopper", "blackwell_dc", "blackwell_rtx", "cdna3", "cdna4"}
 GDDR_BYTES_PER_S = 1.85e12
 """Cards below this rate have GDDR, those above have HBM. Unified pools are slower, yet unpack as HBM cards do."""
 GDDR_UNPACKING_GAIN = Interval(1.1, 1.18, 1.15)
@@ -23,13 +20,24 @@ GDDR_UNPACKING_GAIN = Interval(1.1, 1.18, 1.15)
 Source: llama.cpp decode of 8B and 70B Q4_K_M on 3090, 4090, A40, A6000, L40S and RTX 6000 Ada (1.05 to 1.3 x) against
 A100, H100 and Macs (0.8 to 1.05 x). Set on the A40, L40S, 3090 and 4090 rows.
 """
+PLAIN_BLOCK_FRACTION = 0.8
+"""GGUF types that are read at this share or more unpack as cheaply on Apple's chips: Q4_0 of a 7B on 14 of them."""
+LLAMA_CPP_HBM_FRACTION = Interval(0.60, 0.75, 1.0)
+"""llama.cpp reads 16-bit weights below other engines' rate on cards with HBM.
+
+Source: F16 of Llama-3 8B and 70B on A100 and H100 PCIe, 2024-05; half of the rows.
+"""
 DECODE_UTILIZATION = 0.70
 """The same in decode at large batches; source: measured GEMM fractions 0.51 to 0.87."""
-ALL_REDUCE_S = Interval(8e-6, 18e-6, 35e-6)
+ALL_REDUCE_S = Interval(3e-6, 5e-6, 10e-6)
 """Time of one small all-reduce over NVLink and what waits for it.
 
-Source: Llama-3.1-70B served by vLLM on H200 and B200 at 4 to 16 sequences, tp 2 to 8 against tp 1.
+Source: served Llama-3.1-70B and Qwen3-32B on H100, H200 and B200, tp 2 to 8 against tp 1; kernels fused with it.
 """
+ALL_REDUCE_FRACTION = Interval(0.25, 0.40, 0.80)
+"""Share of the GPU-to-GPU rate that a step's all-reduces reach; source: the same rows at 64 to 512 sequences."""
+EXPERT_EXCHANGE_S = Interval(8e-6, 20e-6, 40e-6)
+"""What expert parallelism adds to a layer of experts: dispatch and return; source: served rows with and without it."""
 ALL_REDUCE_PCIE_S = Interval(20e-6, 40e-6, 90e-6)
 """The same where GPUs meet over PCIe; class estimate."""
 UNKNOWN_PCIE_BYTES_PER_S = Interval(6e9, 20e9, 26e9)
@@ -46,11 +54,10 @@ CORE_WEIGHT_BYTES_PER_S = Interval(6e9, 8e9, 12e9)
 """What one core reads while it multiplies weights; class estimate: 28 GB/s for the first EPYC core alone, 4.6 added."""
 CPU_WEIGHT_FRACTION = Interval(0.70, 0.85, 0.95)
 """Share of the achievable DRAM rate that multiplying weights reaches; source: decode at 84 to 91 % of STREAM reads."""
-MOE_LAYER_S = Interval(8e-6, 32e-6, 90e-6)
-"""Fixed time of a layer of experts in decode: routing, dispatch, gathering.
+MOE_LAYER_S = Interval(8e-6, 26e-6, 60e-6)
+"""Fixed time of a layer of experts in decode, beyond a dense one: routing, dispatch, gathering.
 
-Source: served at 1 to 8 sequences, FP8 DeepSeek and MiniMax take about 3.5 ms more than their bytes at 60 layers,
-gpt-oss about 0.5 ms at 36.
+Source: closed loops of five models at 4 to 8 users, 0.45 of what a whole layer's kernels take.
 """
 MOE_PREFILL_FRACTION = Interval(0.20, 0.45, 0.90)
 """Prefill rate of mixture-of-experts models relative to dense ones; source: the same rows and a GB10 single stream."""

@@ -8,6 +8,8 @@ from kvplan.assess.budgets import Judged, budgets
 from kvplan.assess.frame import Frame, plan_ends
 from kvplan.assess.layouts import nothing_to_move, unknown_layout
 from kvplan.assess.longest import request_alone, tokens_at_load, why_not_alone, worse
+from kvplan.assess.notes import notes_of
+from kvplan.assess.served import spread_rate
 from kvplan.core.accounts import Loads
 from kvplan.core.answers import Answers, Question, Questions
 from kvplan.core.kv_cache import growing_bytes_per_token
@@ -38,7 +40,8 @@ def judge(frame: Frame, strategy: Strategy) -> StrategyAssessment:
         return _excused(frame, strategy, excuse)
     deployment, ends = frame.deployment, plan_ends(frame, strategy)
     alone = request_alone(deployment, ends)
-    answers = frame.answer_ends(ends, _questions(frame, alone))
+    questions = _questions(frame, alone)
+    answers = frame.answer_ends(ends, questions)
     low, best, high = (answer.loads for answer in answers)
     middle, last = answers[1:]
     judged = Judged(
@@ -46,7 +49,6 @@ def judge(frame: Frame, strategy: Strategy) -> StrategyAssessment:
     )
     found = _found(frame, judged, alone)
     itl = None if has_no_place(low) else Interval(*(answer.itl_s for answer in answers))
-    users = float(deployment.workload.users)
     return StrategyAssessment(
         id=strategy.id,
         title=strategy.title,
@@ -59,13 +61,13 @@ def judge(frame: Frame, strategy: Strategy) -> StrategyAssessment:
         context_tokens_max=_from_ends([answer.context_tokens_max for answer in answers]),
         itl_s=itl,
         ttft_s=_ttft_s(deployment, answers) if itl else None,
-        decode_tokens_per_s=itl.map(lambda seconds: users / seconds) if itl else None,
+        decode_tokens_per_s=_tokens_per_s(answers),
         accuracy=accuracy_loss(frame, strategy),
         flags=_command(frame, strategy, judged),
         overload=heaviest(low),
         method=_method_name(frame, strategy),
         evidence=strategy.proof(frame.situation),
-        notes=(*strategy.notes(frame.situation), *_numa_notes(deployment, strategy)),
+        notes=notes_of(frame, strategy, ends[1], questions[1]),
         longest_request=alone,
     )
 
@@ -198,19 +200,16 @@ def binding(load: Loads) -> str:
     return "ttft" if load.ttft > load.itl else "itl"
 
 
-def _numa_notes(deployment: Deployment, strategy: Strategy) -> tuple[str, ...]:
-    nodes = deployment.host.numa_nodes or 1
-    if not strategy.second_pool or deployment.layout.gpus >= nodes:
-        return ()
-    return (
-        f"cores and DRAM of all {nodes} NUMA nodes are counted: pin it to the GPU's own, or keep to one node's share",
-    )
-
-
 def _ttft_s(deployment: Deployment, answers: Answers) -> Interval | None:
     if deployment.host.gpu is None or deployment.host.gpu.flops is None:
         return None
     return Interval(*(answer.ttft_s for answer in answers))
+
+
+def _tokens_per_s(answers: Answers) -> Interval | None:
+    """Of those who run at once; None where nobody does at best."""
+    fast, best, slow = (answer.tokens_per_s for answer in answers)
+    return spread_rate(slow, best, fast) if best else None
 
 
 def _from_ends(values: list[float]) -> Interval:

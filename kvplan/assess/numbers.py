@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kvplan.assess import constants
+from kvplan.assess import constants, speeds
 from kvplan.assess.calibrated import measured_weights
 from kvplan.core.shapes import KvGrowth, KvGrowths, Limits, ModelWork, Traffic
 from kvplan.domain.deployment import Deployment, Layout
@@ -114,7 +114,7 @@ def weight_bytes(deployment: Deployment) -> Interval:
     return Interval(best * 0.995, best, high)
 
 
-def model_work(deployment: Deployment, stored: float) -> ModelWork:
+def model_work(deployment: Deployment, stored: float, end: int = 1) -> ModelWork:
     """The model's share on one GPU, when its weights take ``stored`` bytes there."""
     model, layout = deployment.model, deployment.layout
     gpus = layout.tp * layout.pp
@@ -143,6 +143,8 @@ def model_work(deployment: Deployment, stored: float) -> ModelWork:
         stages=float(layout.pp),
         moe_layers=float(model.experts.moe_layers) if model.experts else 0.0,
         expert_groups=float(layout.expert_gpus // gpus),
+        routing_agreement=speeds.ROUTING_AGREEMENT if model.experts else 0.0,
+        expert_surcharge=speeds.expert_surcharge(deployment, end),
     )
 
 
@@ -204,7 +206,7 @@ def prompt_fraction(workload: Workload) -> float:
     return max(1.0 - (workload.output_tokens or 0) / workload.lengths.mean_tokens.best, 0.0)
 
 
-def traffic(deployment: Deployment) -> Traffic:
+def traffic(deployment: Deployment, end: int = 1) -> Traffic:
     """The requests behind the sequences."""
     workload, layout = deployment.workload, deployment.layout
     return Traffic(
@@ -217,4 +219,5 @@ def traffic(deployment: Deployment) -> Traffic:
         idle_sessions=float(workload.idle_sessions),
         reload_fixed_s=constants.RELOAD_FIXED_S,
         reuse_pool_bytes=deployment.settings.kv_offloading_bytes or 0.0,
+        prefill_wait_fraction=find_engine(deployment.engine.name).pace.prefill_wait_fraction[end],
     )

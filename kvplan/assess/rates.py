@@ -2,38 +2,42 @@
 
 from __future__ import annotations
 
-from kvplan.assess import constants
+from kvplan.assess import constants, speeds
 from kvplan.assess.link_classes import duplex_fraction, out_fraction
 from kvplan.core.cpu import numa_rate_fraction
 from kvplan.core.shapes import GpuRates, HostRates
 from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
+from kvplan.engines import find_engine
+from kvplan.engines.interface import LLAMA_SERVERS
 
 
 def gpu_rates(gpu: Gpu, deployment: Deployment, end: int) -> GpuRates:
     """What one GPU reaches at one end: 0 optimistic, 1 best, 2 pessimistic."""
     host = deployment.host
-    native = deployment.weight_scheme.name in ("fp8", "nvfp4") and gpu.kernel_class in constants.FP8_NATIVE
-    gain = constants.FP8_PREFILL_GAIN[2 - end] if native else 1.0
+    gain = speeds.prefill_gain(deployment, gpu, end)
+    pace, shares_experts = find_engine(deployment.engine.name).pace, deployment.layout.ep > 1
     rate = gpu.hbm_bytes_per_s or constants.UNLIMITED
     flops = gpu.flops or rate * constants.FLOPS_PER_BYTE_UNKNOWN
     if deployment.model.experts is not None:
         gain *= constants.MOE_PREFILL_FRACTION[2 - end]
     over_pcie = gpu.peer_bytes_per_s is None
     link = (host.link.bytes_per_s if host.link else constants.UNKNOWN_PCIE_BYTES_PER_S)[2 - end]
-    peer = link if gpu.peer_bytes_per_s is None else 0.8 * gpu.peer_bytes_per_s
+    peer = link if gpu.peer_bytes_per_s is None else constants.ALL_REDUCE_FRACTION[2 - end] * gpu.peer_bytes_per_s
     return GpuRates(
         weight_bytes_per_s=rate * gpu.weight_read_fraction[2 - end] * unpacking_fraction(deployment, gpu)[2 - end],
         kv_bytes_per_s=rate * gpu.kv_read_fraction[2 - end],
-        decode_flops=flops * constants.DECODE_UTILIZATION,
+        decode_flops=flops * constants.DECODE_UTILIZATION * speeds.decode_gain(deployment, gpu),
         prefill_flops=flops * (gpu.prefill_fraction or constants.PREFILL_UTILIZATION)[2 - end] * gain,
-        step_overhead_s=gpu.step_overhead_s[end],
+        step_overhead_s=speeds.step_overhead_s(gpu, deployment, end),
         all_reduce_s=(constants.ALL_REDUCE_PCIE_S if over_pcie else constants.ALL_REDUCE_S)[end],
         peer_bytes_per_s=peer,
         peer_over_link=1.0 if over_pcie else 0.0,
-        moe_layer_s=constants.MOE_LAYER_S[end],
+        moe_layer_s=constants.MOE_LAYER_S[end] + (constants.EXPERT_EXCHANGE_S[end] if shares_experts else 0.0),
         first_token_s=constants.FIRST_TOKEN_S[end],
+        sequence_s=pace.sequence_s[end],
+        launch_s=pace.eager_layer_s[end] * deployment.model.layers if deployment.settings.enforce_eager else 0.0,
     )
 
 
@@ -46,8 +50,13 @@ def slowed(gpu: GpuRates, fraction: float) -> GpuRates:
 def unpacking_fraction(deployment: Deployment, gpu: Gpu) -> Interval:
     """Rate at which decode reads weights of this type on this device, relative to 16-bit ones of as many bytes."""
     scheme = deployment.weight_scheme
-    has_gddr = not deployment.host.unified_memory and (gpu.hbm_bytes_per_s or 0.0) < constants.GDDR_BYTES_PER_S
-    if not (scheme.llama_cpp and has_gddr) or scheme.read_fraction.is_exact:
+    slow_memory = (gpu.hbm_bytes_per_s or 0.0) < constants.GDDR_BYTES_PER_S
+    unified = deployment.host.unified_memory
+    if not scheme.llama_cpp and deployment.engine.name in LLAMA_SERVERS and not (slow_memory or unified):
+        return constants.LLAMA_CPP_HBM_FRACTION
+    plain = gpu.kernel_class == "apple" and scheme.read_fraction.best >= constants.PLAIN_BLOCK_FRACTION
+    unpacks_well = slow_memory and (plain or not unified)
+    if not (scheme.llama_cpp and unpacks_well) or scheme.read_fraction.is_exact:
         return scheme.read_fraction
     gains = zip(scheme.read_fraction, constants.GDDR_UNPACKING_GAIN, strict=True)
     return Interval(*(min(fraction * gain, 1.0) for fraction, gain in gains))

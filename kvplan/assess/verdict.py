@@ -39,12 +39,12 @@ def typical_loss(low: float | None, high: float | None) -> float:
 
 
 def rank(item: StrategyAssessment) -> tuple[float, ...]:
-    """Best first: fits before tight, then least accuracy loss, then decode rate. Unknown loss: fewer bits lose more."""
+    """Best first: fits before tight, least accuracy loss, least time per token. Unknown loss: fewer bits lose more."""
     loss = typical_loss(item.accuracy.low, item.accuracy.high)
     if item.accuracy.high is None:
         loss -= (item.kv_bytes_per_token or 0.0) * 1e-9
-    rate = item.decode_tokens_per_s.best if item.decode_tokens_per_s else 0.0
-    return (_OUTCOME_RANK[item.outcome], loss, -rate)
+    step_s = item.itl_s.best if item.itl_s else math.inf
+    return (_OUTCOME_RANK[item.outcome], loss, step_s)
 
 
 def best_first(items: Iterable[StrategyAssessment]) -> list[StrategyAssessment]:

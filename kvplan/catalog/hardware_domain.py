@@ -50,12 +50,14 @@ _DEFAULT_READ = (
 )
 """Shares of the peak memory rate that weights and KV are read at, and where they come from."""
 _APPLE_READ = (
-    Interval(0.74, 0.82, 0.90),
+    Interval(0.78, 0.87, 0.93),
     Interval(0.62, 0.80, 0.92),
-    "class estimate: llama.cpp decode on M1 Max, M2 Ultra, M3 Max; MLX attention on M5 Pro",
+    "class estimate: llama.cpp decode of a 7B in three types on 14 chips; MLX attention on M5 Pro",
 )
 _STEP_OVERHEAD_MS = Interval(0.5, 1.5, 2.5)
 _STEP_OVERHEAD_BASIS = "class estimate: 0.5 to 2.0 ms fitted on five GPUs"
+_APPLE_STEP_OVERHEAD_MS = Interval(2.5, 4.5, 6.5)
+_APPLE_STEP_OVERHEAD_BASIS = "class estimate: llama.cpp decode of a 7B in three types on 14 chips, builds of 2023"
 
 DISPLAY_RESERVE_GIB: Final = {
     "linux": Interval(0.0, 0.0, 0.77),
@@ -104,10 +106,11 @@ def gpu_of(name: str, row: Row, file: str, pool_gib: float | None) -> Gpu:
     """``pool_gib`` is the host's memory where the GPU has none of its own."""
     apple = row.get("kernel_class") == "apple"
     weight_read, kv_read, read_basis = _APPLE_READ if apple else _DEFAULT_READ
+    overhead_ms = _APPLE_STEP_OVERHEAD_MS if apple else _STEP_OVERHEAD_MS
     marks = {
         "weight_read_fraction": read_basis,
         "kv_read_fraction": read_basis,
-        "step_overhead_ms": _STEP_OVERHEAD_BASIS,
+        "step_overhead_ms": _APPLE_STEP_OVERHEAD_BASIS if apple else _STEP_OVERHEAD_BASIS,
     }
     basis = {_BASIS_KEY.get(field, field): mark for field, mark in marks.items() if field not in row} | _bases(row)
     return Gpu(
@@ -119,7 +122,7 @@ def gpu_of(name: str, row: Row, file: str, pool_gib: float | None) -> Gpu:
         flops=tflops(row["bf16_tflops"]) if "bf16_tflops" in row else None,
         weight_read_fraction=_figure(row.get("weight_read_fraction", weight_read)),
         kv_read_fraction=_figure(row.get("kv_read_fraction", kv_read)),
-        step_overhead_s=_figure(row.get("step_overhead_ms", _STEP_OVERHEAD_MS)).scaled(ms(1)),
+        step_overhead_s=_figure(row.get("step_overhead_ms", overhead_ms)).scaled(ms(1)),
         peer_bytes_per_s=gb_per_s(row["peer_gb_per_s"]) if "peer_gb_per_s" in row else None,
         source=row.get("source", file),
         basis=basis,

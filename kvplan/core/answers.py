@@ -9,6 +9,7 @@ from kvplan.core.decode import decode_step
 from kvplan.core.demand import demand
 from kvplan.core.placement import place
 from kvplan.core.prefill import ttft_s
+from kvplan.core.served import tokens_per_s
 from kvplan.core.shapes import Plan
 from kvplan.core.verdicts import loads_of, longest_context, most_users
 
@@ -32,6 +33,8 @@ class Answer(NamedTuple):
     context_tokens_max: float
     itl_s: float
     ttft_s: float
+    tokens_per_s: float
+    """Of all users that run at once; 0 where not one does."""
     placed: Placement
     demand: Demand
 
@@ -55,6 +58,7 @@ def answer(plan: Plan, question: Question) -> Answer:
         longest_context(plan, question.sharers, question.tokens_ceiling),
         step.itl_s,
         first_s,
+        tokens_per_s(plan, context, question.users),
         placed,
         asked,
     )

@@ -7,7 +7,7 @@ from kvplan.core.cpu import cpu_read_bytes_per_s, weight_read_bytes_per_s
 from kvplan.core.link import link_s
 from kvplan.core.placement import sequences_per_replica
 from kvplan.core.shapes import Plan
-from kvplan.core.weights import chosen_expert_share, weight_read_bytes
+from kvplan.core.weights import read_expert_share, weight_read_bytes
 
 
 def cores_left(plan: Plan) -> float:
@@ -45,8 +45,7 @@ def spilled_read_bytes(plan: Plan, placed: Placement, sequences: float) -> float
     """Of the weights that one step reads, those in host memory: the chosen among spilled experts, else a share."""
     model = plan.model
     if plan.charges.spills_experts > 0.0:
-        chosen = chosen_expert_share(model.experts, model.experts_per_token, sequences * model.expert_groups)
-        return chosen * placed.weights_spilled_bytes
+        return read_expert_share(model, sequences) * placed.weights_spilled_bytes
     return weight_read_bytes(model, sequences) * placed.weights_spilled_bytes / model.weight_bytes
 
 
@@ -92,7 +91,8 @@ def gpu_s(plan: Plan, weight_bytes: float, kv_bytes: float, sequences: float) ->
     With pipeline stages a token waits for every stage's weights in turn, and for its KV unless others fill the stages.
     """
     arithmetic = 2.0 * plan.model.active_elements * sequences / plan.gpu.decode_flops
-    weights = max(weight_bytes / plan.gpu.weight_bytes_per_s, arithmetic) * plan.model.stages
+    slower = plan.model.expert_surcharge * max(weight_bytes - plan.model.dense_read_bytes, 0.0)
+    weights = max((weight_bytes + slower) / plan.gpu.weight_bytes_per_s, arithmetic) * plan.model.stages
     kv = kv_bytes / (plan.gpu.kv_bytes_per_s * plan.charges.kv_rate_fraction)
     return weights + kv * turns(plan, sequences)
 
@@ -114,7 +114,8 @@ def attention_arithmetic_s(plan: Plan, context_tokens: float, sequences: float) 
 def decode_step(plan: Plan, placed: Placement, context_tokens: float, users: float) -> Step:
     """One decode step at full length: overheads + max(GPU, link or CPU) + the part that does not overlap.
 
-    T = t0 + layers x t_sync + MoE layers x t_moe + all-reduces + max(gpu, side) + serial x min(gpu, side).
+    T = t0 + layers x t_sync + MoE layers x t_moe + (sequences - 1) x t_sequence + all-reduces + max(gpu, side)
+    + serial x min(gpu, side), and never less than launching it takes where no graph was captured.
     Source: the per-family step equations of FlexGen, RetroInfer, ScoutAttention, MagicPIG and NEO in one form.
     """
     sequences = sequences_per_replica(plan, users)
@@ -131,7 +132,9 @@ def decode_step(plan: Plan, placed: Placement, context_tokens: float, users: flo
     gpu = max(memory_bound, arithmetic + attention_arithmetic_s(plan, context_tokens, sequences))
     overhead = plan.gpu.step_overhead_s + synchronized_layers(plan, placed) * plan.charges.sync_s_per_layer
     overhead += plan.model.moe_layers * plan.gpu.moe_layer_s + collective_s(plan, sequences)
-    itl = overhead + max(gpu, side) + plan.charges.serial_fraction * min(gpu, side)
+    overhead += max(sequences - 1.0, 0.0) * plan.gpu.sequence_s
+    busy = overhead + max(gpu, side) + plan.charges.serial_fraction * min(gpu, side)
+    itl = max(busy, plan.gpu.launch_s)
     collective = sequences * plan.model.all_reduce_bytes_per_token * plan.gpu.peer_over_link
     return Step(
         read - spilled, kv_read, link_kv, spilled - on_cpu, cpu_kv, on_cpu, collective, gpu, side, overhead, itl

@@ -56,6 +56,12 @@ def spilled_passes_s(plan: Plan, placed: Placement, computed_tokens: float) -> f
     return math.ceil(computed_tokens / chunk_tokens) * model.stages * link_s(plan, 0.0, needed)
 
 
+def cached_prompt_tokens(plan: Plan, prompt_tokens: float) -> float:
+    """Tokens of a prompt that are reloaded from host memory instead of computed; a shared prefix is in HBM already."""
+    resident = min(plan.traffic.shared_prefix_tokens, prompt_tokens)
+    return max(prompt_tokens * plan.traffic.hit_fraction * plan.charges.reuse - resident, 0.0)
+
+
 def ttft_s(plan: Plan, placed: Placement, context_tokens: float) -> float:
     """Time to first token: reload of what is cached in DRAM, prefill of the rest, and the fixed times.
 
@@ -66,7 +72,7 @@ def ttft_s(plan: Plan, placed: Placement, context_tokens: float) -> float:
     """
     prompt = context_tokens * plan.traffic.prompt_fraction
     resident = min(plan.traffic.shared_prefix_tokens, prompt)
-    hit = max(prompt * plan.traffic.hit_fraction * plan.charges.reuse - resident, 0.0)
+    hit = cached_prompt_tokens(plan, prompt)
     reload = 0.0
     if hit > 0.0:
         reload = link_s(plan, growing_bytes(plan.kv, hit), 0.0) + plan.traffic.reload_fixed_s

@@ -62,6 +62,10 @@ class ModelWork(NamedTuple):
     """Layers of routed experts that a token passes; 0 for a dense model."""
     expert_groups: float
     """Replicas whose tokens meet in one set of experts: 1, or all of them with expert parallelism."""
+    routing_agreement: float = 0.0
+    """Share of a batch's tokens that choose experts others have chosen; 0: all choose by chance."""
+    expert_surcharge: float = 0.0
+    """Time that reading experts takes beyond other weights of as many bytes, as a share of it."""
 
 
 class Charges(NamedTuple):
@@ -133,6 +137,10 @@ class GpuRates(NamedTuple):
     """Fixed time of a layer of experts: routing, dispatch, gathering."""
     first_token_s: float
     """Fixed time of a request before its first token: server, tokenizer, scheduler."""
+    sequence_s: float = 0.0
+    """What every sequence beyond the first adds to a step beside its KV: sampling, scheduling, streaming."""
+    launch_s: float = 0.0
+    """What the CPU takes to launch a step where no graph was captured: no step is shorter; 0: one was."""
 
 
 class HostRates(NamedTuple):
@@ -201,6 +209,8 @@ class Traffic(NamedTuple):
     reload_fixed_s: float
     reuse_pool_bytes: float
     """Host memory that the engine is told to reserve for idle KV, all ranks together."""
+    prefill_wait_fraction: float = 0.0
+    """Share of the other requests' prefill that a decoding sequence waits for."""
 
 
 class Plan(NamedTuple):

@@ -28,7 +28,22 @@ def chosen_expert_share(experts: float, experts_per_token: float, sequences: flo
     return 1.0 - whole_power(1.0 - experts_per_token / experts, sequences)
 
 
+def read_expert_share(model: ModelWork, sequences: float) -> float:
+    """Share of the routed experts that a step of so many tokens a replica reads.
+
+    Of the tokens after the first, some choose as others do and count for nothing. Between whole numbers of tokens the
+    share is interpolated.
+    """
+    tokens = sequences * model.expert_groups
+    free = max(1.0 + (tokens - 1.0) * (1.0 - model.routing_agreement), 1.0)
+    whole = float(int(free))
+    share = chosen_expert_share(model.experts, model.experts_per_token, whole)
+    if free == whole:
+        return share
+    above = chosen_expert_share(model.experts, model.experts_per_token, whole + 1.0)
+    return share + (free - whole) * (above - share)
+
+
 def weight_read_bytes(model: ModelWork, sequences: float) -> float:
     """Bytes of weights that one step reads on one GPU: the dense part and the chosen experts."""
-    share = chosen_expert_share(model.experts, model.experts_per_token, sequences * model.expert_groups)
-    return model.dense_read_bytes + share * model.expert_bytes
+    return model.dense_read_bytes + read_expert_share(model, sequences) * model.expert_bytes

@@ -9,6 +9,7 @@ from kvplan.domain.kv_format import KvFormat
 from kvplan.engines.drafting import draft_warnings
 from kvplan.engines.free_memory import device_memory
 from kvplan.engines.interface import KvKernel, MemoryPolicy, Term
+from kvplan.engines.pace import UNMEASURED
 
 _ARCHITECTURE = "arithmetic of the architecture"
 _TURBOQUANT = {
@@ -26,6 +27,7 @@ class Generic:
     name = "generic"
     aliases: tuple[str, ...] = ()
     newest_version = "1"
+    pace = UNMEASURED
     splits_layers = False
     lighter_weights: tuple[str, ...] = ("fp8", "awq-int4")
     settings_flags: dict[str, str] = {}

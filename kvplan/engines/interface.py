@@ -10,6 +10,7 @@ from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import KvFormat
 from kvplan.domain.model import Model
+from kvplan.engines.pace import Pace
 from kvplan.engines.versions import release
 
 LLAMA_SERVERS: Final = ("llama.cpp", "ollama")
@@ -106,6 +107,7 @@ class Engine(Protocol):
     name: str
     aliases: tuple[str, ...]
     newest_version: str
+    pace: Pace
     splits_layers: bool
     """It gives each GPU some of the layers rather than a part of every layer."""
     lighter_weights: tuple[str, ...]

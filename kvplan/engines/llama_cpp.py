@@ -24,6 +24,7 @@ from kvplan.engines.interface import (
 )
 from kvplan.engines.kv_layout import KvLayout, KvQuestion
 from kvplan.engines.llama_cpp_pool import kv_layout as llama_kv_layout
+from kvplan.engines.pace import LLAMA_CPP
 from kvplan.engines.versions import release, within
 from kvplan.units import gib
 
@@ -43,6 +44,7 @@ class LlamaCpp:
     name = "llama.cpp"
     aliases: tuple[str, ...] = ("llamacpp", "llama-cpp", "llama-server")
     newest_version = "b10236"
+    pace = LLAMA_CPP
     splits_layers = True
     lighter_weights: tuple[str, ...] = _GGUF
     settings_flags: dict[str, str] = {}

@@ -19,6 +19,7 @@ from kvplan.engines.free_memory import device_memory
 from kvplan.engines.interface import KvKernel, MemoryPolicy, StateBytes, Term, served_model
 from kvplan.engines.kv_layout import KvLayout, KvQuestion
 from kvplan.engines.mlx_pool import kv_layout as mlx_kv_layout
+from kvplan.engines.pace import MLX
 from kvplan.engines.versions import release, within
 from kvplan.units import GIB, gib
 
@@ -49,6 +50,7 @@ class Mlx:
     name = "mlx"
     aliases: tuple[str, ...] = ("mlx-lm", "mlx_lm")
     newest_version = "0.32"
+    pace = MLX
     splits_layers = False
     lighter_weights: tuple[str, ...] = ("mlx-8bit", "mlx-6bit", "mlx-5bit", "mlx-4bit")
     settings_flags: dict[str, str] = {}

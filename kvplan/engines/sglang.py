@@ -23,6 +23,7 @@ from kvplan.engines.interface import (
     served_model,
 )
 from kvplan.engines.kv_layout import KvLayout, KvQuestion
+from kvplan.engines.pace import SGLANG
 from kvplan.engines.sglang_pool import STATE_RATIO
 from kvplan.engines.sglang_pool import kv_layout as sglang_kv_layout
 from kvplan.engines.sglang_rows import WINDOW_RATIO, has_window_pool
@@ -39,6 +40,7 @@ class Sglang:
     name = "sglang"
     aliases: tuple[str, ...] = ()
     newest_version = "0.5.23"
+    pace = SGLANG
     splits_layers = False
     lighter_weights: tuple[str, ...] = ("fp8", "awq-int4")
     settings_flags = {

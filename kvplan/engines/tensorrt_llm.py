@@ -22,6 +22,7 @@ from kvplan.engines.interface import (
     served_model,
 )
 from kvplan.engines.kv_layout import KvLayout, KvQuestion
+from kvplan.engines.pace import TENSORRT_LLM
 from kvplan.engines.tensorrt_llm_pool import kv_layout as tensorrt_kv_layout
 from kvplan.engines.versions import release, within
 from kvplan.units import gib
@@ -37,6 +38,7 @@ class TensorRtLlm:
     name = "tensorrt-llm"
     aliases: tuple[str, ...] = ("trtllm", "trt-llm", "tensorrt_llm")
     newest_version = "1.2"
+    pace = TENSORRT_LLM
     splits_layers = False
     lighter_weights: tuple[str, ...] = ("fp8", "awq-int4")
     settings_flags = {

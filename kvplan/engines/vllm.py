@@ -22,6 +22,7 @@ from kvplan.engines.interface import (
     served_model,
 )
 from kvplan.engines.kv_layout import KvLayout, KvQuestion
+from kvplan.engines.pace import VLLM
 from kvplan.engines.versions import release, within
 from kvplan.engines.vllm_kv import kv_kernels
 from kvplan.engines.vllm_weights import weight_extras
@@ -36,6 +37,7 @@ class Vllm:
     name = "vllm"
     aliases: tuple[str, ...] = ()
     newest_version = "0.33"
+    pace = VLLM
     splits_layers = False
     lighter_weights: tuple[str, ...] = ("fp8", "awq-int4")
     settings_flags = {

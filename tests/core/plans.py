@@ -55,7 +55,8 @@ def plan(kv: KvGrowths, **fields: float) -> Plan:
         ),
         "charges": RESIDENT,
         "gpu": GpuRates(*[EVERYTHING] * len(GpuRates._fields))._replace(
-            step_overhead_s=0.0, all_reduce_s=0.0, peer_over_link=0.0, moe_layer_s=0.0, first_token_s=0.0
+            step_overhead_s=0.0, all_reduce_s=0.0, peer_over_link=0.0, moe_layer_s=0.0, first_token_s=0.0,
+            sequence_s=0.0, launch_s=0.0,
         ),
         "host": HostRates(*[EVERYTHING] * len(HostRates._fields))._replace(
             cpu_dram_fraction=1.0, cpu_weight_fraction=1.0, link_out_fraction=1.0, link_duplex_fraction=1.0
