@@ -16,7 +16,16 @@ from kvplan.domain.remedy import Remedy
 from kvplan.domain.workload import Workload
 from kvplan.errors import CannotJudge
 from kvplan.remedies import find_remedies
-from kvplan.results.json_shapes import Json, host_json, interval, layout_json, model_json, whole, whole_interval
+from kvplan.results.json_shapes import (
+    Json,
+    break_even_json,
+    host_json,
+    interval,
+    layout_json,
+    model_json,
+    whole,
+    whole_interval,
+)
 
 SCHEMA = "kvplan.fit/1"
 MATRIX_SCHEMA = "kvplan.fit-matrix/1"
@@ -156,13 +165,17 @@ def strategy_json(item: StrategyAssessment) -> Json:
         "itl_s": interval(item.itl_s),
         "ttft_s": interval(item.ttft_s),
         "decode_tokens_per_s": interval(item.decode_tokens_per_s),
-        "accuracy": {"loss_points": {"low": loss.low, "high": loss.high}, "on": loss.on, "source": loss.source},
+        "accuracy": {
+            "loss_points": {"low": loss.low, "high": loss.high}, "on": loss.on, "source": loss.source,
+            "task": loss.task,
+        },
         "flags": item.flags,
         "evidence": list(item.evidence),
         "notes": list(item.notes),
         "longest_request": None if alone is None else {
             "outcome": alone.outcome, "hbm_bytes": whole_interval(alone.hbm_bytes),
         },
+        "break_even": break_even_json(item.break_even),
     }  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kvplan.domain.assessment import BreakEven
 from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Host
 from kvplan.domain.interval import Interval
@@ -25,6 +26,16 @@ def whole_interval(value: Interval | None) -> Json | None:
 def whole(value: float | None) -> int | None:
     """Bytes as an integer."""
     return None if value is None else round(value)
+
+
+def break_even_json(value: BreakEven | None) -> Json | None:
+    """Where reloading pays; null inside where it never does."""
+    if value is None:
+        return None
+    return {
+        "reload_beats_recompute_tokens": whole_interval(value.reload_tokens),
+        "hit_fraction": interval(value.hit_fraction),
+    }
 
 
 def dtype_of(model: Model) -> str:

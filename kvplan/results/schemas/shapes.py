@@ -88,3 +88,8 @@ HOST: Final = record(
     unified_memory=FLAG,
     source=TEXT,
 )
+
+BREAK_EVEN: Final = record(
+    reload_beats_recompute_tokens=nullable(interval(COUNT, "cached tokens from which a reload is faster; null: never")),
+    hit_fraction=nullable(interval(FRACTION, "hits above which prefill throughput gains; null: none")),
+)
