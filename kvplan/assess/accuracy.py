@@ -47,4 +47,4 @@ def too_lossy(task: Task | None, loss: AccuracyLoss) -> str:
     if task is None or loss.high is None or loss.high <= task.most_loss_points:
         return ""
     span = f"{loss.high:g}" if loss.low == loss.high else f"{loss.low:g} to {loss.high:g}"
-    return f"{task.words} loses {span} points ({loss.on}), more than {task.most_loss_points:g}"
+    return f"{task.words} loses {span} points ({loss.on}), more than the {task.most_loss_points:g} allowed"

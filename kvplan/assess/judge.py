@@ -18,7 +18,7 @@ from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Host
 from kvplan.domain.interval import Interval
 from kvplan.engines import find_engine
-from kvplan.engines.interface import KvKernel, is_there
+from kvplan.engines.interface import is_there
 from kvplan.strategies.interface import Excuse, Strategy
 
 USERS_CEILING = 65536.0

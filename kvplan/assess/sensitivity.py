@@ -7,7 +7,7 @@ that one fits; a verdict that nothing fits holds where nothing does.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kvplan.assess.frame import Frame, plan_ends
@@ -24,7 +24,7 @@ from kvplan.assess.uncertain import (
     spreads,
     triangular,
 )
-from kvplan.assess.verdict import best_first
+from kvplan.assess.verdict import best_first, closest
 from kvplan.core.accounts import Loads
 from kvplan.core.decode import decode_step
 from kvplan.core.placement import place
@@ -75,7 +75,7 @@ class Ground(NamedTuple):
 
 
 def sensitivity(frame: Frame, assessment: Assessment, seed: int = DEFAULT_SEED) -> Sensitivity:
-    """What turns the verdict, and how much of the uncertain inputs' space agrees with it; the seed repeats the draws."""
+    """What turns the verdict, and how much of the uncertain inputs' space agrees with it. A seed repeats the draws."""
     ground = ground_of(frame, assessment)
     if not ground.candidates or assessment.verdict.outcome in ("unknown", "na"):
         return Sensitivity(seed, 0, (), None, ())
@@ -104,10 +104,11 @@ def drawn_inputs(ground: Ground) -> tuple[str, ...]:
 
 
 def deciding(ground: Ground) -> tuple[Candidate, ...]:
-    """The strategy of the verdict; where nothing fits, all that might inside their intervals."""
+    """The strategy of the verdict; where nothing fits, the closest and all that might inside their intervals."""
     if ground.named is not None:
         return (ground.named,)
-    return tuple(one for one in ground.candidates if one.item.overload <= _OUT_OF_REACH_LOAD)
+    near = closest(one.item for one in ground.candidates)
+    return tuple(one for one in ground.candidates if one.item is near or one.item.overload <= _OUT_OF_REACH_LOAD)
 
 
 def draws(ground: Ground, names: Sequence[str], seed: int) -> list[dict[str, float]]:
@@ -120,9 +121,10 @@ def draws(ground: Ground, names: Sequence[str], seed: int) -> list[dict[str, flo
 
 def holds(ground: Ground, positions: dict[str, float]) -> bool:
     """Whether the verdict is the same at a point."""
-    tokens = ground.lengths.best
+    low, best, high = ground.lengths
+    tokens = best
     if not ground.lengths.is_exact:
-        tokens = placed_at(tuple(ground.lengths), positions[_LENGTHS])
+        tokens = placed_at((low, best, high), positions[_LENGTHS])
     points = (
         Point(drawn_plan(one.best.plan, one.varying, positions), tokens, one.best.users) for one in deciding(ground)
     )
@@ -139,30 +141,29 @@ def fits(frame: Frame, point: Point) -> bool:
 
 def turns(ground: Ground) -> tuple[Turn, ...]:
     """Every input that turns the verdict when it alone is off, each at its smallest change."""
-    unnamed = {name for one in ground.candidates for name in (spread.input for spread in one.varying)}
-    fields = {spread.input: f"{spread.record}.{spread.field}" for one in ground.candidates for spread in one.varying}
-    others = [owner_of(fields[name]) for name in sorted(unnamed - {item.name for item in NAMED})]
+    varying = {owner_of(f"{spread.record}.{spread.field}") for one in ground.candidates for spread in one.varying}
+    others = sorted(varying - set(NAMED))
     found = []
     for item in (*NAMED, *others, USERS, CONTEXT):
         for sign in (-1.0, 1.0):
-            change = smallest_change(lambda share, item=item, sign=sign: turned(ground, item, sign * share))
+            change = smallest_change(ground, item, sign)
             if change is not None:
                 found.append(_turn(ground, item, sign * change))
     return tuple(sorted(found, key=lambda turn: abs(turn.change_fraction)))
 
 
-def smallest_change(is_turned: Callable[[float], bool]) -> float | None:
+def smallest_change(ground: Ground, item: PlanInput, sign: float) -> float | None:
     """The smallest share up to 20 % at which the verdict is another one, to a twentieth of a percent."""
     low = 0.0
     for high in _STEPS:
-        if is_turned(high):
+        if turned(ground, item, sign * high):
             break
         low = high
     else:
         return None
     while high - low > _FINEST_FRACTION:
         middle = (low + high) / 2.0
-        low, high = (low, middle) if is_turned(middle) else (middle, high)
+        low, high = (low, middle) if turned(ground, item, sign * middle) else (middle, high)
     return high
 
 
@@ -175,14 +176,15 @@ def turned(ground: Ground, item: PlanInput, change_fraction: float) -> bool:
 
 
 def changed(ground: Ground, one: Candidate, item: PlanInput, change_fraction: float) -> Point:
-    """A strategy at the best estimate with one input off. Users and tokens are whole, and a model has its limit."""
+    """A strategy at the best estimate with one input off: by whole users and tokens, up to the model's own limit."""
     plan, tokens, users = one.best
     factor = 1.0 + change_fraction
+    whole = math.floor if change_fraction > 0.0 else math.ceil
     if item is USERS:
-        return Point(plan, tokens, max(1.0, math.floor(users * factor + 1e-9)))
+        return Point(plan, tokens, float(whole(round(users * factor, 6))))
     if item is CONTEXT:
         most = ground.frame.deployment.model.max_context_tokens or math.inf
-        return Point(plan, max(1.0, min(math.floor(tokens * factor), most)), users)
+        return Point(plan, float(min(whole(tokens * factor), most)), users)
     return Point(scaled_plan(plan, item, factor), tokens, users)
 
 

@@ -25,7 +25,7 @@ class PlanInput(NamedTuple):
 
 
 NAMED = (
-    PlanInput("GPU memory", ("limits.hbm_bytes", "limits.spill_to_bytes")),
+    PlanInput("usable GPU memory", ("limits.hbm_bytes", "limits.spill_to_bytes")),
     PlanInput("weights", ("model.weight_bytes", "model.dense_read_bytes", "model.expert_bytes")),
     PlanInput("activations", ("limits.activation_bytes",)),
     PlanInput("runtime and graphs", ("limits.runtime_bytes", "limits.graph_bytes")),
@@ -53,16 +53,16 @@ NAMED = (
     PlanInput("objective for the time per token", ("limits.itl_s",)),
     PlanInput("objective for the first token", ("limits.ttft_s",)),
     PlanInput("share of prompts found in DRAM", ("traffic.hit_fraction",), is_share=True),
-    PlanInput("fetched over the link (its hit fraction)", ("charges.link_fraction", "charges.link_tokens")),
-    PlanInput("kept in GPU memory by its index", ("charges.resident_fraction", "charges.resident_tokens")),
-    PlanInput("read by attention in a step", ("charges.read_fraction", "charges.read_tokens")),
-    PlanInput("attended to by the CPU", ("charges.cpu_fraction", "charges.cpu_tokens")),
+    PlanInput("KV fetched over the link (its hits)", ("charges.link_fraction", "charges.link_tokens")),
+    PlanInput("KV kept in GPU memory", ("charges.resident_fraction", "charges.resident_tokens")),
+    PlanInput("KV that attention reads", ("charges.read_fraction", "charges.read_tokens")),
+    PlanInput("KV that CPU cores read", ("charges.cpu_fraction", "charges.cpu_tokens")),
     PlanInput("synchronization of a layer", ("charges.sync_s_per_layer",)),
     PlanInput("part that does not overlap", ("charges.serial_fraction",), is_share=True),
     PlanInput("link rate at its transfer size", ("charges.link_rate_fraction",), is_share=True),
     PlanInput("rate of its CPU work", ("charges.cpu_rate_fraction",)),
     PlanInput("rate of the KV kernel", ("charges.kv_rate_fraction",)),
-    PlanInput("host memory for each byte of KV", ("charges.dram_fraction",)),
+    PlanInput("host memory a byte of KV", ("charges.dram_fraction",)),
     PlanInput("look-up cores", ("charges.lookup_cores_per_gpu",)),
 )
 """What has no name here goes by its field's."""

@@ -9,6 +9,7 @@ from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Host
 from kvplan.domain.interval import Interval
 from kvplan.domain.model import Model
+from kvplan.domain.sensitivity import Sensitivity
 
 Json = dict[str, Any]
 
@@ -36,6 +37,13 @@ def break_even_json(value: BreakEven | None) -> Json | None:
         "reload_beats_recompute_tokens": whole_interval(value.reload_tokens),
         "hit_fraction": interval(value.hit_fraction),
     }
+
+
+def sensitivity_json(value: Sensitivity | None) -> Json | None:
+    """How firmly a verdict stands; null where nobody asked."""
+    if value is None:
+        return None
+    return {**value._asdict(), "inputs": list(value.inputs), "turns": [turn._asdict() for turn in value.turns]}
 
 
 def dtype_of(model: Model) -> str:

@@ -19,6 +19,7 @@ from kvplan.results.schemas.shapes import (
     OUTCOME,
     POSITIVE,
     SECONDS,
+    SENSITIVITY,
     TEXT,
     described,
     envelope,
@@ -113,6 +114,7 @@ FIT = envelope(
     catalog=CATALOG,
     strategies=listed(_STRATEGY),
     remedies=listed(record(change=TEXT, strategy=TEXT, users_max=COUNT, itl_s=nullable(interval(SECONDS)), works=FLAG)),
+    sensitivity=nullable(described(SENSITIVITY, "null unless asked for")),
     not_modelled=listed(TEXT),
     warnings=listed(TEXT),
 )

@@ -8,7 +8,7 @@ _FP8_BLOG = "vLLM blogs 2026-04-22 and 2026-05-11"
 _SGLANG = "SGLang documentation, quantized KV cache"
 _TURBOQUANT = "vLLM blog 2026-05-11"
 _GSM8K = "vLLM #40633 and #39074, Qwen3.5-35B-A3B"
-_FP4_LIKE = "AIME25 and GPQA of FP4 with power-of-two scales, its nearest relative: no score of NVFP4 itself"
+_FP4_LIKE = "AIME25 and GPQA of FP4 with power-of-two scales, its nearest relative"
 
 
 def _turboquant(reasoning: tuple[float, float], retrieval: tuple[float, float]) -> dict[str, Accuracy]:
@@ -29,7 +29,7 @@ FORMATS: dict[str, dict[str, Accuracy]] = {
     "kv-int8": {"chat": Accuracy(0.0, 1.2, "gsm8k (92.8 to 91.6; 95.6 kept)", _GSM8K)},
     "kv-int4": {
         "retrieval": Accuracy(3.5, 3.5, "MRCR at 256k of TurboQuant 4-bit, its nearest relative", _TURBOQUANT),
-        "reasoning": Accuracy(1.2, 4.8, "TurboQuant 4-bit as its nearest relative: no score of this very format", _TURBOQUANT),
+        "reasoning": Accuracy(1.2, 4.8, "benchmarks of TurboQuant 4-bit, its nearest relative", _TURBOQUANT),
         "chat": Accuracy(0.0, 2.8, "gsm8k (95.6 to 96.8; 91.2 beside 94.0 with INT8)", "vLLM #39074 and #38854"),
     },
     "kv-nvfp4": {
