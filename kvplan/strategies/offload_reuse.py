@@ -39,7 +39,7 @@ class OffloadReuse(PlainStrategy):
         "vLLM 0.12 on H100: TTFT 43 to 312 ms reloaded against 265 to 6854 ms computed (10k to 100k tokens)",
         "at a hit fraction of 50 % prefill throughput grows 1.7 x, at 0 % it loses 3 %: it pays above 3 % of hits",
         "LMCache on B200: a store of 32 Gbit/s beats prefill above 256k tokens only, one of 64 Gbit/s always",
-        "kappa_crit, 8 x H100 at 15 GB/s: above 2 cached tokens for a new one (70B; Qwen3-235B: 1) the link decides TTFT",
+        "kappa_crit, 8 x H100 at 15 GB/s: the link decides TTFT from 2 cached tokens for a new one (70B; Qwen3-235B 1)",
         "Mooncake, 70B and a prefix of 8k: reloading pays above 6 GB/s on 8 x A800, 19 GB/s on 8 x H800, all together",
     )
 
