@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from functools import cache
 from random import Random
@@ -104,7 +105,7 @@ def test_a_change_turns_it_and_a_little_less_does_not(name: str) -> None:
         item = next((item for item in NAMED if item.name == turn.input), None)
         if item is not None:
             assert turned(ground, item, turn.change_fraction)
-            assert not turned(ground, item, turn.change_fraction * 0.98 - 0.0011 * (turn.change_fraction > 0.0) or 0.0)
+            assert not turned(ground, item, turn.change_fraction - math.copysign(0.001, turn.change_fraction))
 
 
 @every_case
