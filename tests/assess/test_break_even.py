@@ -23,7 +23,7 @@ from kvplan.domain.assessment import BreakEven
 from kvplan.strategies import find_strategy
 
 REACHED = 0.8
-"""Share of a link's large-copy rate that a reload reaches here: a published achieved rate is given as that much more."""
+"""Share of a link's large-copy rate that a reload reaches here: a published achieved rate is divided by it."""
 
 
 def ends(model: str, host: str, strategy: str = "offload-reuse", **words: object) -> Ends:
@@ -134,7 +134,9 @@ def test_only_strategies_that_reload_have_one() -> None:
     assert on_one_pool.strategies[0].break_even is None
 
 
-@pytest.mark.parametrize("model", ["llama3-8b", "llama3-70b", "gemma3-27b", "deepseek-v3", "qwen3-30b-a3b", "qwen3.5-27b"])
+@pytest.mark.parametrize(
+    "model", ["llama3-8b", "llama3-70b", "gemma3-27b", "deepseek-v3", "qwen3-30b-a3b", "qwen3.5-27b"]
+)
 @pytest.mark.parametrize("host", ["h100-server", "rtx4090", "gh200", "b200-server", "mi300x-server"])
 def test_ends_are_ordered(model: str, host: str) -> None:
     value = found(model, host, context="16k")

@@ -39,9 +39,12 @@ def test_nothing_is_said_of_sensitivity_unless_asked() -> None:
 
 def test_the_break_even_is_said_beside_what_the_row_was_judged_at() -> None:
     text = " ".join(kvplan(*SMALL[:-1]).out.split())
-    line = re.search(r"offload-reuse: (a reload beats[^.]*\.\d%[^.]*\.\d%[^.]*\.\d%.*?)\. ", text)
-    assert line is not None
-    assert "judged at a hit fraction of 0 (--prefix-hit-fraction)" in line[1]
+    form = (
+        r"offload-reuse: a reload beats recomputing from [\d,]+ cached tokens on \([\d,]+\.\.[\d,]+\); it pays in "
+        r"throughput above [\d.]+% of hits \([\d.]+%\.\.[\d.]+%\); judged at a hit fraction of 0 "
+        r"\(--prefix-hit-fraction\)\. "
+    )
+    assert re.search(form, text) is not None
     said = kvplan(*SMALL[:-1], "--prefix-hit-fraction", "0.5").out
     assert "a reload beats recomputing" in said and "judged at" not in said
 
