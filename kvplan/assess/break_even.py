@@ -22,7 +22,7 @@ Source: vLLM offloading connector on H100, 42.2 of 43.5 thousand tokens/s at 0 %
 """
 RELOAD_FIXED_S = Interval(0.010, 0.012, 0.015)
 """Source: the same connector's reload times, 10 points."""
-LONGEST_TOKENS = 2**30
+LONGEST_TOKENS = 2**28
 """No break-even up to here is none."""
 
 Solve = Callable[[Plan], float]
