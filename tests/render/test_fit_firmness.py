@@ -16,8 +16,8 @@ from tests.golden_kit import check_golden
 SMALL = ("fit", "--model", "llama3-8b", "--host", "rtx4090", "--context", "16k", "--users", "2", "--sensitivity")
 DOUBTFUL = ("fit", "--model", "deepseek-v3", "--host", "h100-server", "--context", "128k", "--users", "2",
             "--sensitivity")  # fmt: skip
-REASONING = ("fit", "--model", "llama3-8b", "--host", "b200-server", "--gpus", "1", "--context", "128k", "--users", "30",
-             "--strategy", "hbm", "--strategy", "kv-nvfp4", "--strategy", "offload-reuse", "--task",
+REASONING = ("fit", "--model", "llama3-8b", "--host", "b200-server", "--gpus", "1", "--context", "128k",
+             "--users", "30", "--strategy", "hbm", "--strategy", "kv-nvfp4", "--strategy", "offload-reuse", "--task",
              "reasoning")  # fmt: skip
 HERE = ("explain", "offload-reuse", "--host", "h100-server", "--model", "llama3-70b")
 
