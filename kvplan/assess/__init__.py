@@ -7,16 +7,18 @@ back, ``verdict`` decides. A package rather than one file because the four have 
 from __future__ import annotations
 
 from kvplan.assess import constants, numbers
+from kvplan.assess.break_even import break_even
 from kvplan.assess.calibrated import calibration_used, with_measured_terms, with_measured_total
-from kvplan.assess.frame import Frame, numbers_of
+from kvplan.assess.frame import Frame, numbers_of, plan_ends
 from kvplan.assess.input_warnings import input_warnings
 from kvplan.assess.judge import judge
+from kvplan.assess.longest import tokens_at_load
 from kvplan.assess.topology import layout_excuse, topology_excuse
 from kvplan.assess.verdict import decide
 from kvplan.assess.weight_formats import weight_excuse
 from kvplan.core.cpu import numa_rate_fraction
 from kvplan.core.kv_cache import growing_bytes_per_token
-from kvplan.domain.assessment import Assessment, GpuMemory
+from kvplan.domain.assessment import Assessment, GpuMemory, StrategyAssessment
 from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Gpu, Host
 from kvplan.domain.interval import Interval
@@ -48,7 +50,7 @@ def assess(deployment: Deployment, strategy_ids: tuple[str, ...] = ()) -> Assess
 def assess_frame(frame: Frame, strategy_ids: tuple[str, ...] = ()) -> Assessment:
     """The same for what is prepared already."""
     deployment = frame.deployment
-    judged = tuple(judge(frame, strategy) for strategy in chosen_strategies(frame, strategy_ids))
+    judged = tuple(_judged(frame, strategy) for strategy in chosen_strategies(frame, strategy_ids))
     return Assessment(
         deployment=deployment,
         gpu_memory=gpu_memory(frame),
@@ -57,6 +59,16 @@ def assess_frame(frame: Frame, strategy_ids: tuple[str, ...] = ()) -> Assessment
         not_modelled=NOT_MODELLED,
         warnings=(*deployment.model.warnings, *frame.situation.policy.warnings, *input_warnings(deployment)),
     )
+
+
+def _judged(frame: Frame, strategy: Strategy) -> StrategyAssessment:
+    """One strategy's assessment, and where it pays if it reloads KV."""
+    item = judge(frame, strategy)
+    if not item.budgets or "offload-reuse" not in strategy.id.split("+"):
+        return item
+    deployment = frame.deployment
+    tokens = tokens_at_load(deployment, frame.situation.policy).best * numbers.prompt_fraction(deployment.workload)
+    return item._replace(break_even=break_even(plan_ends(frame, strategy), tokens))
 
 
 def build_frame(deployment: Deployment) -> Frame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kvplan.assess.accuracy import accuracy_loss, too_lossy
 from kvplan.assess.budgets import Judged, budgets
 from kvplan.assess.frame import Frame, plan_ends
 from kvplan.assess.layouts import nothing_to_move, unknown_layout
@@ -14,14 +15,13 @@ from kvplan.core.accounts import Loads
 from kvplan.core.answers import Answers, Question, Questions
 from kvplan.core.kv_cache import growing_bytes_per_token
 from kvplan.core.verdicts import FULL, heaviest, outcome
-from kvplan.domain.assessment import OUTCOMES, RESOURCES, AccuracyLoss, RequestAlone, StrategyAssessment
+from kvplan.domain.assessment import OUTCOMES, RESOURCES, RequestAlone, StrategyAssessment
 from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Host
 from kvplan.domain.interval import Interval
 from kvplan.engines import find_engine
-from kvplan.engines.interface import KvKernel, is_there
-from kvplan.strategies import all_strategies
-from kvplan.strategies.interface import Accuracy, Excuse, Strategy
+from kvplan.engines.interface import is_there
+from kvplan.strategies.interface import Excuse, Strategy
 
 USERS_CEILING = 65536.0
 _GPU_RATE = "memory rate of the GPU"
@@ -47,7 +47,8 @@ def judge(frame: Frame, strategy: Strategy) -> StrategyAssessment:
     judged = Judged(
         deployment, frame.situation.policy, strategy, ends, (low, best, high), middle.placed, middle.demand, last.placed
     )
-    found = _found(frame, judged, alone)
+    loss = accuracy_loss(frame, strategy)
+    found = _with_loss(_found(frame, judged, alone), too_lossy(deployment.task, loss))
     itl = None if has_no_place(low) else Interval(*(answer.itl_s for answer in answers))
     return StrategyAssessment(
         id=strategy.id,
@@ -62,7 +63,7 @@ def judge(frame: Frame, strategy: Strategy) -> StrategyAssessment:
         itl_s=itl,
         ttft_s=_ttft_s(deployment, answers) if itl else None,
         decode_tokens_per_s=_tokens_per_s(answers),
-        accuracy=accuracy_loss(frame, strategy),
+        accuracy=loss,
         flags=_command(frame, strategy, judged),
         overload=heaviest(low),
         method=_method_name(frame, strategy),
@@ -99,6 +100,13 @@ def _found(frame: Frame, judged: Judged, alone: RequestAlone | None) -> _Found:
         limit_bytes = judged.ends[1].limits.hbm_bytes
         return _Found(alone.outcome, alone.bound_by, why_not_alone(judged.deployment, alone, limit_bytes))
     return _Found(OUTCOMES[code], None if code <= 1 else binding(low if code == 3 else best), "")
+
+
+def _with_loss(found: _Found, why: str) -> _Found:
+    """TIGHT at best where the task loses too much; any other reason is said as well."""
+    if not why or found.outcome not in ("fits", "tight"):
+        return found
+    return _Found("tight", None, "; ".join(text for text in (found.sentence, why) if text))
 
 
 def find_excuse(frame: Frame, strategy: Strategy) -> Excuse | None:
@@ -215,21 +223,6 @@ def _tokens_per_s(answers: Answers) -> Interval | None:
 def _from_ends(values: list[float]) -> Interval:
     """Most that fits: the pessimistic end is the low one."""
     return Interval(values[2], values[1], values[0])
-
-
-def accuracy_loss(frame: Frame, strategy: Strategy) -> AccuracyLoss:
-    """What a strategy loses here: some scores are published up to a context only, and a KV type adds its own."""
-    loss = strategy.loss(frame.situation)
-    if strategy.kv_suffix is None and frame.resident_kernel is not None:
-        loss = _loss_of_kernel(frame, frame.resident_kernel).plus(loss)
-    return AccuracyLoss(loss.low, loss.high, loss.on, loss.source)
-
-
-def _loss_of_kernel(frame: Frame, kernel: KvKernel) -> Accuracy:
-    """What the KV type that ``--kv-cache-dtype`` chose loses: as the strategy of that type says."""
-    suffix = next(name for name, known in frame.situation.kernels.items() if known is kernel)
-    named = (item for item in all_strategies().values() if item.kv_suffix == suffix)
-    return next((item.accuracy for item in named), Accuracy(None, None, "no task score found", "none"))
 
 
 def _command(frame: Frame, strategy: Strategy, judged: Judged) -> str | None:

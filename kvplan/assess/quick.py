@@ -10,8 +10,9 @@ from itertools import groupby
 from operator import itemgetter
 
 from kvplan.assess import build_frame, chosen_strategies
+from kvplan.assess.accuracy import accuracy_loss
 from kvplan.assess.frame import Frame, plan_ends
-from kvplan.assess.judge import accuracy_loss, find_excuse, judge
+from kvplan.assess.judge import find_excuse, judge
 from kvplan.assess.longest import tokens_at_load
 from kvplan.assess.verdict import best_first, typical_loss
 from kvplan.core.verdicts import FULL, heaviest_at

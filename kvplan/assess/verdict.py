@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from kvplan.core.verdicts import FULL
 from kvplan.domain.assessment import Assessment, StrategyAssessment, Verdict
 from kvplan.domain.deployment import Deployment
+from kvplan.domain.task import TASKS
 from kvplan.units import to_gib, to_ms
 
 _OUTCOME_RANK = {"fits": 0, "tight": 1, "unlikely": 2, "no": 3, "unknown": 4, "na": 5}
@@ -102,14 +103,17 @@ def _works(deployment: Deployment, best: StrategyAssessment) -> str:
     prototype = ", a prototype that no stock engine has" if best.flags is None and best.method else ""
     text = f"{word} with {best.id}{prototype}: {users_words(deployment.workload.users)} at {itl_words(best)}"
     if best.accuracy.high is None:
-        text += ", if an accuracy loss that nobody has published is acceptable"
-    elif best.accuracy.high > 0.0:
+        of_task = f" for {TASKS[best.accuracy.task]}" if best.accuracy.task else ""
+        text += f", if an accuracy loss that nobody has published{of_task} is acceptable"
+    elif best.accuracy.high > 0.0 and not best.reason:
         low, high = f"{best.accuracy.low:g}", f"{best.accuracy.high:g}"
         span = f"{high if low == high else f'{low} to {high}'} points on {best.accuracy.on}"
         text += f", if the published accuracy loss of {span} is acceptable"
     if best.longest_request is not None:
         text += f"; the longest request, {deployment.workload.context_tokens:,} tokens, has room too"
-    if best.outcome == "tight":
+    if best.outcome == "tight" and best.reason:
+        text += f"; {best.reason}"
+    elif best.outcome == "tight":
         text += "; not at the pessimistic end, or with less than the margin left"
     return text + "."
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from kvplan.cli import fit_options as f
 from kvplan.cli import options as o
 from kvplan.cli.outputs import write
 from kvplan.cli.quick import QuickCommand
@@ -61,14 +62,19 @@ def fit_command(
     itl_ms: o.ItlMs = None,
     ttft_ms: o.TtftMs = None,
     margin: o.Margin = None,
+    task: f.TaskName = None,
+    max_loss_points: f.MaxLossPoints = None,
     tenants: o.Tenants = 1,
     other_link_gb_per_s: o.OtherLink = 0.0,
     other_cpu_cores: o.OtherCores = 0.0,
     other_dram_gib: o.OtherDram = 0.0,
+    sensitivity: f.WithSensitivity = False,
+    seed: f.Seed = None,
 ) -> None:
     """Which KV strategy fits this model on this host for this workload, and what binds each."""
     given = dict(locals())
     each = [o.words_of(given, host=host) for host in hosts]
-    answer = fit(each[0]) if len(each) == 1 else fit_hosts(each)
+    draws = f.seed_of(sensitivity, seed)
+    answer = fit(each[0], draws) if len(each) == 1 else fit_hosts(each, draws)
     write(answer, fit_formats, format, output)
     raise typer.Exit(answer.exit_code)

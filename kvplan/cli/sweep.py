@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from kvplan.cli import fit_options as f
 from kvplan.cli import options as o
 from kvplan.cli.outputs import write
 from kvplan.cli.quick import QuickCommand
@@ -78,6 +79,8 @@ def sweep_command(
     itl_ms: o.ItlMs = None,
     ttft_ms: o.TtftMs = None,
     margin: o.Margin = None,
+    task: f.TaskName = None,
+    max_loss_points: f.MaxLossPoints = None,
     tenants: o.Tenants = 1,
     other_link_gb_per_s: o.OtherLink = 0.0,
     other_cpu_cores: o.OtherCores = 0.0,

@@ -12,6 +12,7 @@ from kvplan.deployments.layout import natural_layout
 from kvplan.deployments.lengths import check_output, is_spread, read_lengths
 from kvplan.deployments.overrides import overridden
 from kvplan.deployments.speculation import drafting_of, with_drafts
+from kvplan.deployments.tasks import task_of
 from kvplan.deployments.words import AUTO_LENGTHS, Words
 from kvplan.domain.deployment import Deployment, EngineSettings, Layout
 from kvplan.domain.host import Host
@@ -72,6 +73,7 @@ def resolve_on(words: Words, model: Model, host: Host, *, weights_matter: bool =
             dram_bytes=gib(not_negative(words.other_dram_gib, "--other-dram-gib")),
         ),
         method=words.method.strip().lower() if words.method else None,
+        task=task_of(words),
         calibrations=() if words.hbm_gib is not None else load_calibrations(host.name, words.catalog),
     )
 

@@ -66,3 +66,5 @@ class Words(NamedTuple):
     other_dram_gib: float = 0.0
     strategies: tuple[str, ...] = ()
     method: str | None = None
+    task: str | None = None
+    max_loss_points: float | None = None

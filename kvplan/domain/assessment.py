@@ -47,6 +47,17 @@ class AccuracyLoss(NamedTuple):
     high: float | None
     on: str
     source: str
+    task: str | None = None
+    """The class of task that was asked about; None: whatever was published."""
+
+
+class BreakEven(NamedTuple):
+    """Where KV kept in host memory pays. None: nowhere."""
+
+    reload_tokens: Interval | None
+    """Cached tokens from which a reload gives the first token sooner than computing them."""
+    hit_fraction: Interval | None
+    """Share of prompt tokens found in host memory above which prefill throughput gains."""
 
 
 class RequestAlone(NamedTuple):
@@ -86,6 +97,8 @@ class StrategyAssessment(NamedTuple):
     notes: tuple[str, ...] = ()
     longest_request: RequestAlone | None = None
     """None where all sequences are equally long."""
+    break_even: BreakEven | None = None
+    """Of strategies that reload KV."""
 
     @property
     def works(self) -> bool:

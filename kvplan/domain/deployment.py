@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kvplan.domain.host import Host
 from kvplan.domain.model import Model
+from kvplan.domain.task import Task
 from kvplan.domain.weight_scheme import SCHEMES, WeightScheme
 from kvplan.domain.workload import Neighbours, Objectives, Workload
 
@@ -107,6 +108,8 @@ class Deployment(NamedTuple):
     """The published method that strategies of its family take their constants from; None: each its own default."""
     calibrations: tuple[Calibration, ...] = ()
     """What start-up logs showed on this host, the newest last."""
+    task: Task | None = None
+    """What the answers are for, where that was said: losses of accuracy are then those of this class."""
 
     @property
     def weight_scheme(self) -> WeightScheme:

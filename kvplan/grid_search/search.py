@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kvplan.assess import assess, build_frame
+from kvplan.assess.accuracy import accuracy_loss, too_lossy
 from kvplan.assess.frame import Frame, plan_ends
-from kvplan.assess.judge import accuracy_loss, binding, find_excuse, has_no_place
+from kvplan.assess.judge import binding, find_excuse, has_no_place
 from kvplan.assess.verdict import best_first, closest
 from kvplan.core.accounts import Loads
 from kvplan.core.kv_cache import growing_bytes_per_token
@@ -132,6 +133,8 @@ def _judge(frame: Frame, template: StrategyAssessment, context: int, users: tupl
     margin_fraction = frame.deployment.objectives.margin_fraction
     grid = judge_grid(plans, margin_fraction, np.array([context], dtype=np.float64), counts)
     outcomes = tuple(OUTCOMES[code] for code in grid.outcomes[0].tolist())
+    if too_lossy(frame.deployment.task, template.accuracy):
+        outcomes = tuple("tight" if outcome == "fits" else outcome for outcome in outcomes)
     excuse = frame.topology_excuse
     if excuse is not None:
         outcomes = (excuse.outcome,) * len(users)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from kvplan.domain.interval import Interval
 from kvplan.render import humans
+from kvplan.render.fit_firmness import break_even_words
 from kvplan.render.listing_sheet import render as render_sheet
 from kvplan.render.screen import Page
-from kvplan.results.explain import Explanation
 from kvplan.results.explain_methods import MethodSheet
+from kvplan.results.explanation import Explanation
 from kvplan.results.host_sheet import HostSheet
 from kvplan.results.model_sheet import ModelSheet
 from kvplan.strategies.interface import Accuracy, Input
@@ -31,7 +32,11 @@ def render(answer: Explanation | ModelSheet | HostSheet) -> str:
         page.labelled("Input", input_words(item), LABEL_COLUMNS)
     if answer.accuracy is not None:
         page.labelled("Accuracy", accuracy_words(answer.accuracy), LABEL_COLUMNS)
+    _lines(page, "By task", tuple(f"{task}: {accuracy_words(loss)}" for task, loss in answer.by_task))
     _lines(page, "Evidence", answer.evidence)
+    if answer.here:
+        found = [] if answer.break_even is None else break_even_words(answer.break_even)
+        _lines(page, "Here", (answer.here, *found))
     _lines(page, "Note", answer.notes)
     for label, text in (("Source", answer.source), ("See", ", ".join(answer.see))):
         _lines(page, label, (text,) if text else ())

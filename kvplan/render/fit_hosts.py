@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from kvplan.domain.assessment import OUTCOMES, Assessment
 from kvplan.domain.remedy import Remedy
 from kvplan.render import humans
+from kvplan.render.fit_firmness import sensitivity_notes
 from kvplan.render.fit_rows import compact_verdict, excuse_of, one_of_each_series, screenful
 from kvplan.results.fit import FitMatrix, FitResult
 
@@ -38,7 +39,8 @@ def refusals(answer: FitMatrix) -> list[tuple[str, str]]:
 
 def host_sentence(fit: FitResult) -> str:
     """The verdict of one host, and what would turn a no into a yes."""
-    sentence = fit.assessment.verdict.sentence
+    firmness = [f"{note.label} {note.text}" for note in sensitivity_notes(fit.sensitivity)]
+    sentence = " ".join([fit.assessment.verdict.sentence, *firmness])
     works = [remedy for remedy in fit.remedies if remedy.works][:MOST_REMEDIES]
     if not works or fit.assessment.verdict.strategy is not None:
         return sentence

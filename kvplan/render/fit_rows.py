@@ -32,7 +32,7 @@ class Screenful(NamedTuple):
 
 def screenful(assessment: Assessment, most_rows: int = MOST_ROWS) -> Screenful:
     """Choose the rows."""
-    judged = [item for item in assessment.strategies if item.budgets and not item.reason]
+    judged = [item for item in assessment.strategies if item.budgets and (item.works or not item.reason)]
     excused = tuple(item for item in assessment.strategies if not item.budgets)
     winner = assessment.verdict.strategy
     if not weights_fit(assessment):

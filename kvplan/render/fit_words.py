@@ -11,6 +11,7 @@ from kvplan.domain.assessment import Assessment, Budget, StrategyAssessment
 from kvplan.domain.deployment import Deployment
 from kvplan.render import humans
 from kvplan.render.fit_actions import Note, exact_instead
+from kvplan.render.fit_firmness import judged_how, sensitivity_notes
 from kvplan.render.fit_rows import Screenful, runs
 from kvplan.results.fit import FitResult
 from kvplan.units import to_ms
@@ -73,6 +74,8 @@ def _second_best(item: StrategyAssessment, winner: StrategyAssessment | None) ->
     most = f", {humans.users(item.users_max.best)} at most" if item.users_max else ""
     only = "" if winner is not None and winner.outcome == "tight" else "only "
     text = f"It {'fits too' if item.outcome == 'fits' else f'is {only}tight'}: {humans.ms_per_token(item.itl_s)}{most}"
+    if item.reason:
+        return f"{text}; {item.reason}."
     if item.accuracy.high is None:
         return f"{text}; nobody has published what accuracy it loses."
     if winner is None or winner.accuracy.high is None or item.accuracy.high <= winner.accuracy.high:
@@ -147,7 +150,9 @@ def why_tight(assessment: Assessment) -> list[Note]:
     if winner.ttft_s is not None and objectives.ttft_s is not None:
         pace = f"{humans.seconds(winner.ttft_s)} to the first token, {humans.number(objectives.ttft_s)} s asked"
         rooms.append((winner.ttft_s.high / objectives.ttft_s, pace))
-    return [Note("Why tight?", f"{max(rooms)[1]}; {objectives.margin_fraction:.0%} should stay free.")] if rooms else []
+    if not rooms or (winner.reason and max(rooms)[0] <= 1.0 - objectives.margin_fraction):
+        return []  # the verdict has said it
+    return [Note("Why tight?", f"{max(rooms)[1]}; {objectives.margin_fraction:.0%} should stay free.")]
 
 
 def _reach(budget: Budget) -> str:
@@ -195,14 +200,8 @@ def notes_before(answer: FitResult, screen: Screenful) -> list[Note]:
         return []
     exact = exact_instead(answer.remedies) if screen.winner is not None else []
     first = [*why_tight(assessment), *_about(screen.winner)]
-    return [*first, *questions(assessment, screen), *_judged_how(screen), *exact, *left_out(assessment, screen)]
-
-
-def _judged_how(screen: Screenful) -> list[Note]:
-    """What a row's figures were judged at, where the reader could have said more."""
-    rows = [item for item in screen.rows if "+" not in item.id and item is not screen.winner]
-    how = [(item, note) for item in rows for note in item.notes if note.startswith("judged")]
-    return [Note(f"{item.id}:", f"{note}.") for item, note in how]
+    after = [*exact, *left_out(assessment, screen), *sensitivity_notes(answer.sensitivity)]
+    return [*first, *questions(assessment, screen), *judged_how(screen), *after]
 
 
 def _about(winner: StrategyAssessment | None) -> list[Note]:

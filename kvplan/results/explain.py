@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kvplan import __version__
-from kvplan.assess import build_frame
+from kvplan.assess import assess_frame, build_frame
 from kvplan.catalog.hardware import host_table
 from kvplan.catalog.models import load_model, model_table
-from kvplan.deployments.resolve import resolve_on
+from kvplan.deployments.resolve import resolve, resolve_on
 from kvplan.deployments.words import Words
 from kvplan.domain.interval import Interval
-from kvplan.errors import UnknownName
-from kvplan.results.explain_methods import (
-    MethodSheet,
-    accuracy_json,
-    inputs_json,
-    method_names,
-    sheets_named,
-    sheets_of,
-    who_has,
-)  # fmt: skip
+from kvplan.domain.task import TASKS
+from kvplan.errors import InputError, UnknownName
+from kvplan.results.explain_methods import MethodSheet, method_names, sheets_named, sheets_of, who_has
+from kvplan.results.explanation import Explanation
 from kvplan.results.figures import FigureText, all_figures, find_figure
 from kvplan.results.host_sheet import HostSheet, host_sheet
 from kvplan.results.json_shapes import Json
@@ -29,59 +23,16 @@ from kvplan.results.kv_layouts import NOWHERE
 from kvplan.results.model_sheet import ModelSheet, model_sheet
 from kvplan.results.rule_texts import rule_texts
 from kvplan.strategies import all_strategies
-from kvplan.strategies.interface import Accuracy, Input, Situation, Strategy
+from kvplan.strategies.interface import Input, Situation, Strategy
+from kvplan.strategies.scores import loss_on, published
+from kvplan.units import shorten
 
-SCHEMA = "kvplan.explain/1"
 LIST_SCHEMA = "kvplan.explain-list/1"
 EXAMPLE_MODEL = "llama3-8b"
 """A strategy's notes may depend on the deployment; they are asked for this model under no engine."""
 
 STOCK = "a feature of stock engines"
 PROTOTYPE = "a prototype of its authors, not a feature of stock engines"
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """What stands behind a name."""
-
-    kind: str
-    """``strategy``, ``combination``, ``method``, ``figure`` or ``rule``."""
-    name: str
-    title: str
-    text: str = ""
-    unit: str = ""
-    formula: tuple[str, ...] = ()
-    inputs: tuple[Input, ...] = ()
-    accuracy: Accuracy | None = None
-    evidence: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    source: str = ""
-    see: tuple[str, ...] = ()
-    setup: str = ""
-    """Of a method: what it was published for."""
-    methods: tuple[MethodSheet, ...] = ()
-    """What ``--method`` chooses from."""
-
-    def to_json(self) -> Json:
-        """The envelope ``kvplan.explain/1``."""
-        return {
-            "schema": SCHEMA,
-            "kvplan_version": __version__,
-            "kind": self.kind,
-            "name": self.name,
-            "title": self.title,
-            "text": self.text or None,
-            "unit": self.unit or None,
-            "formula": list(self.formula),
-            "inputs": inputs_json(self.inputs),
-            "accuracy": None if self.accuracy is None else accuracy_json(self.accuracy),
-            "evidence": list(self.evidence),
-            "notes": list(self.notes),
-            "source": self.source or None,
-            "see": list(self.see),
-            "setup": self.setup or None,
-            "methods": [sheet.to_json() for sheet in self.methods],
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +56,19 @@ class TopicList:
         return {"schema": LIST_SCHEMA, "kvplan_version": __version__, "topics": rows}
 
 
-def explain(name: str, catalog: Sequence[str] = ()) -> Explanation | ModelSheet | HostSheet:
-    """What stands behind a name. Where a strategy and a figure share it (``hbm``), the strategy has that text."""
+def explain(
+    name: str, catalog: Sequence[str] = (), words: Words | None = None
+) -> Explanation | ModelSheet | HostSheet:
+    """What stands behind a name. Where a strategy and a figure share it (``hbm``), the strategy has that text.
+
+    ``words`` say for which deployment: InputError where the name is no strategy, and so does not depend on one.
+    """
     strategy = all_strategies().get(name.lower())
     if strategy is not None:
-        return of_strategy(strategy)
+        return of_strategy(strategy) if words is None else on_deployment(strategy, words)
+    if words is not None:
+        raise InputError(f"only a strategy is explained for a model and a host, and {shorten(name)!r} is none",
+                         help="leave out --model, --host and --gpus")  # fmt: skip
     methods = sheets_named(name)
     if methods:
         return of_method(methods)
@@ -135,9 +94,24 @@ def topics(catalog: Sequence[str] = ()) -> TopicList:
     return TopicList(tuple(found))
 
 
-def of_strategy(strategy: Strategy) -> Explanation:
+def on_deployment(strategy: Strategy, words: Words) -> Explanation:
+    """The same for one deployment, with where it pays if it reloads KV. Raises KvplanError as ``fit`` does."""
+    frame = build_frame(resolve(words._replace(model=words.model or EXAMPLE_MODEL)))
+    item = assess_frame(frame, (strategy.id,)).strategies[0]
+    situation = frame.situation
+    usable = strategy.kv_suffix is None or strategy.kv_suffix in situation.kernels
+    explained = of_strategy(strategy, situation if usable else None)
+    deployment = frame.deployment
+    gpu = deployment.host.gpu.name if deployment.host.gpu else "no GPU"
+    where = f"{deployment.model.name} on {deployment.host.name} ({deployment.layout.gpus} x {gpu})"
+    engine = f"{deployment.engine.name} {deployment.engine.version}"
+    why_not = "" if item.budgets else f": {item.reason}"
+    return replace(explained, here=f"{where}, {engine}{why_not}", break_even=item.break_even)
+
+
+def of_strategy(strategy: Strategy, situation: Situation | None = None) -> Explanation:
     """A strategy's or a combination's formula, inputs, accuracy and evidence."""
-    situation = _example_situation()
+    situation = situation or _example_situation()
     same_name = all_figures().get(strategy.id)
     return Explanation(
         kind=_kind(strategy),
@@ -151,7 +125,10 @@ def of_strategy(strategy: Strategy) -> Explanation:
         notes=_notes(strategy, situation),
         see=tuple(strategy.id.split("+")) if "+" in strategy.id else (),
         methods=sheets_of(strategy.id) if "+" not in strategy.id else (),
-    )
+        by_task=() if strategy.accuracy.high == 0.0 else tuple(
+            (task, loss_on(task, strategy, situation)) for task in TASKS
+        ),
+    )  # fmt: skip
 
 
 def of_method(sheets: tuple[MethodSheet, ...]) -> Explanation:
@@ -174,6 +151,7 @@ def of_method(sheets: tuple[MethodSheet, ...]) -> Explanation:
         source=method.source,
         see=strategies,
         setup=method.setup,
+        by_task=() if method.accuracy.high == 0.0 else tuple((task, published(method.name, task)) for task in TASKS),
     )
 
 

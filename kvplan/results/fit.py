@@ -6,23 +6,27 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kvplan import __version__
-from kvplan.assess import assess
+from kvplan.assess import assess_frame, build_frame
+from kvplan.assess.frame import Frame
 from kvplan.assess.methods import check_method
 from kvplan.catalog.files import catalog_files, digest
 from kvplan.deployments.resolve import resolve
 from kvplan.deployments.words import Words
 from kvplan.domain.assessment import Assessment, Budget, StrategyAssessment
 from kvplan.domain.remedy import Remedy
+from kvplan.domain.sensitivity import Sensitivity
 from kvplan.domain.workload import Workload
 from kvplan.errors import CannotJudge
 from kvplan.remedies import find_remedies
 from kvplan.results.json_shapes import (
     Json,
+    break_even_json,
     gpu_memory_json,
     host_json,
     interval,
     layout_json,
     model_json,
+    sensitivity_json,
     whole,
     whole_interval,
 )
@@ -38,6 +42,8 @@ class FitResult(NamedTuple):
     remedies: tuple[Remedy, ...]
     catalog_digest: str
     catalog_paths: tuple[str, ...]
+    sensitivity: Sensitivity | None = None
+    """None where it was not asked for."""
 
     @property
     def exit_code(self) -> int:
@@ -62,6 +68,7 @@ class FitResult(NamedTuple):
             "catalog": {"digest": self.catalog_digest, "files": list(self.catalog_paths)},
             "strategies": [strategy_json(item) for item in assessment.strategies],
             "remedies": [remedy_json(remedy) for remedy in self.remedies],
+            "sensitivity": sensitivity_json(self.sensitivity),
             "not_modelled": list(assessment.not_modelled),
             "warnings": list(assessment.warnings),
         }
@@ -96,18 +103,29 @@ class FitMatrix(NamedTuple):
         return {"schema": MATRIX_SCHEMA, "fits": [fit.to_json() for fit in self.fits], "refused": refused}
 
 
-def fit(words: Words) -> FitResult:
-    """Judge one deployment. Raises KvplanError for input that can't be used or judged."""
+def fit(words: Words, seed: int | None = None) -> FitResult:
+    """Judge one deployment; with a seed, how firmly the verdict stands as well.
+
+    Raises KvplanError for input that can't be used or judged.
+    """
     deployment = resolve(words)
     check_method(deployment.method, words.strategies)
-    assessment = assess(deployment, words.strategies)
+    frame = build_frame(deployment)
+    assessment = assess_frame(frame, words.strategies)
     remedies = find_remedies(assessment, words.catalog, words.strategies)
     files = (*catalog_files("hardware.toml", words.catalog), *catalog_files("models.toml", words.catalog))
     unique = {file.path: file for file in files}
-    return FitResult(assessment, tuple(remedies), digest(tuple(unique.values())), tuple(unique))
+    firmness = None if seed is None else _sensitivity(frame, assessment, seed)
+    return FitResult(assessment, tuple(remedies), digest(tuple(unique.values())), tuple(unique), firmness)
 
 
-def fit_hosts(each: Sequence[Words]) -> FitMatrix:
+def _sensitivity(frame: Frame, assessment: Assessment, seed: int) -> Sensitivity:
+    from kvplan.assess.sensitivity import sensitivity
+
+    return sensitivity(frame, assessment, seed)
+
+
+def fit_hosts(each: Sequence[Words], seed: int | None = None) -> FitMatrix:
     """Judge a deployment on several hosts. One that can't be judged is said beside the others.
 
     Raises CannotJudge where none can, and every other KvplanError at once.
@@ -115,7 +133,7 @@ def fit_hosts(each: Sequence[Words]) -> FitMatrix:
     fits, refused, errors = [], [], []
     for words in each:
         try:
-            fits.append(fit(words))
+            fits.append(fit(words, seed))
         except CannotJudge as error:
             errors.append(error)
             refused.append(RefusedHost(words.host, error.message, error.help))
@@ -154,13 +172,17 @@ def strategy_json(item: StrategyAssessment) -> Json:
         "itl_s": interval(item.itl_s),
         "ttft_s": interval(item.ttft_s),
         "decode_tokens_per_s": interval(item.decode_tokens_per_s),
-        "accuracy": {"loss_points": {"low": loss.low, "high": loss.high}, "on": loss.on, "source": loss.source},
+        "accuracy": {
+            "loss_points": {"low": loss.low, "high": loss.high}, "on": loss.on, "source": loss.source,
+            "task": loss.task,
+        },
         "flags": item.flags,
         "evidence": list(item.evidence),
         "notes": list(item.notes),
         "longest_request": None if alone is None else {
             "outcome": alone.outcome, "hbm_bytes": whole_interval(alone.hbm_bytes),
         },
+        "break_even": break_even_json(item.break_even),
     }  # fmt: skip
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from kvplan.domain.assessment import GpuMemory
+from kvplan.domain.assessment import BreakEven, GpuMemory
 from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Host
 from kvplan.domain.interval import Interval
 from kvplan.domain.model import Model
+from kvplan.domain.sensitivity import Sensitivity
 
 Json = dict[str, Any]
 
@@ -26,6 +27,23 @@ def whole_interval(value: Interval | None) -> Json | None:
 def whole(value: float | None) -> int | None:
     """Bytes as an integer."""
     return None if value is None else round(value)
+
+
+def break_even_json(value: BreakEven | None) -> Json | None:
+    """Where reloading pays; null inside where it never does."""
+    if value is None:
+        return None
+    return {
+        "reload_beats_recompute_tokens": whole_interval(value.reload_tokens),
+        "hit_fraction": interval(value.hit_fraction),
+    }
+
+
+def sensitivity_json(value: Sensitivity | None) -> Json | None:
+    """How firmly a verdict stands; null where nobody asked."""
+    if value is None:
+        return None
+    return {**value._asdict(), "inputs": list(value.inputs), "turns": [turn._asdict() for turn in value.turns]}
 
 
 def dtype_of(model: Model) -> str:

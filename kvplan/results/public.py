@@ -28,16 +28,35 @@ _LISTS = {"catalog": "catalog", "strategy": "strategies"}
 
 
 @overload
-def fit(*, model: Name, host: Name, **words: Any) -> fits.FitResult: ...
+def fit(
+    *, model: Name, host: Name, sensitivity: bool = False, seed: int | None = None, **words: Any
+) -> fits.FitResult: ...
 @overload
-def fit(*, model: Name, host: Sequence[Name], **words: Any) -> fits.FitMatrix: ...
-def fit(*, model: Name, host: Name | Sequence[Name], **words: Any) -> fits.FitResult | fits.FitMatrix:
-    """Which KV strategy fits this model on this host for this workload; several hosts give a matrix."""
+def fit(
+    *, model: Name, host: Sequence[Name], sensitivity: bool = False, seed: int | None = None, **words: Any
+) -> fits.FitMatrix: ...
+def fit(
+    *, model: Name, host: Name | Sequence[Name], sensitivity: bool = False, seed: int | None = None, **words: Any
+) -> fits.FitResult | fits.FitMatrix:
+    """Which KV strategy fits this model on this host for this workload; several hosts give a matrix.
+
+    ``sensitivity`` says as well what turns the verdict and where it holds; ``seed`` draws other points for it.
+    """
+    draws = None if not sensitivity and seed is None else _seed(sensitivity, seed)
     if isinstance(host, (str, os.PathLike)):
-        return fits.fit(words_from(model=model, host=host, **words))
+        return fits.fit(words_from(model=model, host=host, **words), draws)
     if not host:
         raise InputError("no host was named", help="host='rtx4090', or a list of hosts")
-    return fits.fit_hosts([words_from(model=model, host=one, **words) for one in host])
+    return fits.fit_hosts([words_from(model=model, host=one, **words) for one in host], draws)
+
+
+def _seed(sensitivity: bool, seed: int | None) -> int:
+    """The seed of the draws. InputError for one of nothing."""
+    if _converted("sensitivity", "bool", sensitivity) is not True:
+        raise InputError("seed goes with sensitivity=True")
+    from kvplan.assess.sensitivity import DEFAULT_SEED
+
+    return DEFAULT_SEED if seed is None else int(_converted("seed", "int", seed))
 
 
 def kv(*, model: Name, pool_gib: float | None = None, pool_bytes: int | None = None, **words: Any) -> KvResult:

@@ -14,7 +14,7 @@ from pkgutil import iter_modules
 from kvplan.errors import UnknownName
 from kvplan.strategies.interface import Strategy
 
-_NOT_STRATEGIES = {"interface", "by_method", "methods"}
+_NOT_STRATEGIES = {"interface", "by_method", "methods", "scores"}
 _ORDER = ("hbm", "kv-", "offload-", "weight-", "expert-")
 
 

@@ -14,6 +14,11 @@ from kvplan.strategies.methods import method_for, methods_of
 from kvplan.strategies.methods.reload import CONNECTOR, UNKNOWN_SIZE, layout_of, reload_charges
 from kvplan.units import GIB
 
+_BREAK_EVEN = (
+    "faster than recomputing from L tokens on: L x KV bytes / rate = prefill of L tokens",
+    "pays above hits x: (1 - x) x prefill / 0.97 + x x KV bytes / rate = prefill, each for one token",
+)
+
 
 class OffloadReuse(PlainStrategy):
     """vLLM OffloadingConnector, LMCache, SGLang HiCache."""
@@ -22,13 +27,18 @@ class OffloadReuse(PlainStrategy):
     title = "idle prefixes in DRAM, reloaded"
     order = 1
     second_pool = True
-    formula = CONNECTOR.formula
+    formula = (*CONNECTOR.formula, *_BREAK_EVEN)
     inputs = (
         *CONNECTOR.inputs,
         Input("link rate where the layout is not known", UNKNOWN_SIZE, "of large copies",
               "vLLM transfer curves: 44 of 55 GB/s at 1 MiB, 32 at 256 KiB; LMCache 50 of 55"),
     )  # fmt: skip
-    evidence = CONNECTOR.evidence
+    evidence = (
+        *CONNECTOR.evidence,
+        "LMCache on B200: a store of 32 Gbit/s beats prefill above 256k tokens only, one of 64 Gbit/s always",
+        "kappa_crit, 8 x H100 at 15 GB/s: the link decides TTFT from 2 cached tokens for a new one (70B; Qwen3-235B 1)",
+        "Mooncake, 70B and a prefix of 8k: reloading pays above 6 GB/s on 8 x A800, 19 GB/s on 8 x H800, all together",
+    )
 
     def method(self, situation: Situation) -> Method | None:
         """As ``--method`` says, else the engine's own; None for engines whose layout is not known."""

@@ -130,3 +130,30 @@ def test_the_screens(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
         assert max(map(len, shown.splitlines())) <= columns
         if columns == 80:
             check_golden(f"explain-{name.strip('-')}.txt", shown)
+
+
+def test_a_strategy_for_a_model_and_a_host_says_where_reloading_pays() -> None:
+    plain = answer("explain", "offload-reuse")
+    shown = answer("explain", "offload-reuse", "--model", "llama3-70b", "--host", "h100-server")
+    assert (plain["deployment"], plain["break_even"]) == (None, None)
+    assert shown["deployment"].startswith("Llama-3.1-70B-Instruct on h100-server (8 x H100")
+    judged = answer("fit", "--model", "llama3-70b", "--host", "h100-server", "--strategy", "offload-reuse")
+    assert shown["break_even"] == judged["strategies"][0]["break_even"] != None  # noqa: E711
+    assert answer("explain", "offload-reuse", "--host", "rtx4090")["deployment"].startswith("Llama-3.1-8B-Instruct")
+    assert "one pool of memory" in answer("explain", "offload-reuse", "--host", "m3-ultra")["deployment"]
+    assert answer("explain", "hbm", "--host", "rtx4090")["break_even"] is None
+
+
+def test_only_strategies_are_explained_for_a_host() -> None:
+    for arguments in (("itl", "--host", "rtx4090"), ("offload-reuse", "--model", "llama3-8b"), ("hbm", "--gpus", "2")):
+        done = kvplan("explain", *arguments)
+        assert (done.code, done.out) == (2, "")
+    assert kvplan("explain", "offload-reuse", "--host", "no-such-host").code == 2
+
+
+@pytest.mark.parametrize("name", ["kv-fp8", "offload-retrieve", "magicpig", "kv-int8", "kv-fp8+offload-retrieve"])
+def test_losses_by_class_of_task_are_listed(name: str) -> None:
+    rows = answer("explain", name)["accuracy_by_task"]
+    assert [row["task"] for row in rows] == ["retrieval", "reasoning", "chat"]
+    assert all(row["on"] and row["source"] for row in rows)
+    assert answer("explain", "offload-reuse")["accuracy_by_task"] == []

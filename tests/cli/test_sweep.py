@@ -158,7 +158,7 @@ def test_json_agrees_with_fit() -> None:
 
 def test_it_takes_every_option_of_fit() -> None:
     names = [set(inspect.signature(command).parameters) for command in (fit_command, sweep_command)]
-    assert names[0] - names[1] == {"hosts"}
+    assert names[0] - names[1] == {"hosts", "sensitivity", "seed"}, "a grid shows for itself what turns a verdict"
     assert names[1] - names[0] == {"host"}
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from kvplan.results.schemas.shapes import FLAG, NUMBER, TEXT, envelope, interval, listed, nullable, record
+from kvplan.results.schemas.shapes import BREAK_EVEN, FLAG, NUMBER, TEXT, envelope, interval, listed, nullable, record
 
 _INPUT = record(name=TEXT, value=interval(NUMBER), unit=nullable(TEXT), source=TEXT)
-_ACCURACY = record(loss_points=record(low=nullable(NUMBER), high=nullable(NUMBER)), on=TEXT, source=TEXT)
+_LOSS = record(low=nullable(NUMBER), high=nullable(NUMBER))
+_ACCURACY = record(loss_points=_LOSS, on=TEXT, source=TEXT)
 _METHOD = record(
     name=TEXT,
     family=TEXT,
@@ -37,6 +38,11 @@ SCHEMAS = {
         see=listed(TEXT),
         setup=nullable(TEXT),
         methods=listed(_METHOD),
+        accuracy_by_task=listed(
+            record(task={"enum": ["retrieval", "reasoning", "chat"]}, loss_points=_LOSS, on=TEXT, source=TEXT)
+        ),
+        deployment=nullable(TEXT),
+        break_even=nullable(BREAK_EVEN),
     ),
     "explain-list": envelope("explain-list", topics=listed(record(kind=TEXT, name=TEXT, title=TEXT))),
 }

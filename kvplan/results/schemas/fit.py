@@ -5,6 +5,7 @@ from __future__ import annotations
 from kvplan.results.json_shapes import Json
 from kvplan.results.schemas.shapes import (
     BOUND_BY,
+    BREAK_EVEN,
     BYTES,
     CATALOG,
     COUNT,
@@ -19,6 +20,7 @@ from kvplan.results.schemas.shapes import (
     OUTCOME,
     POSITIVE,
     SECONDS,
+    SENSITIVITY,
     TEXT,
     described,
     envelope,
@@ -65,13 +67,19 @@ _STRATEGY = record(
     itl_s=nullable(interval(SECONDS)),
     ttft_s=nullable(interval(SECONDS)),
     decode_tokens_per_s=nullable(_ENDS_OF_NUMBER),
-    accuracy=record(loss_points=record(low=nullable(NUMBER), high=nullable(NUMBER)), on=TEXT, source=TEXT),
+    accuracy=record(
+        loss_points=record(low=nullable(NUMBER), high=nullable(NUMBER)),
+        on=TEXT,
+        source=TEXT,
+        task=described({"enum": ["retrieval", "reasoning", "chat", None]}, "--task; null: whatever was published"),
+    ),
     flags=nullable(described(TEXT, "the command to paste; null where the engine has no such feature")),
     evidence=listed(TEXT),
     notes=listed(TEXT),
     longest_request=nullable(
         described(record(outcome=OUTCOME, hbm_bytes=_ENDS_OF_COUNT), "with a replica to itself; null: all are as long")
     ),
+    break_even=nullable(described(BREAK_EVEN, "of strategies that reload KV")),
 )
 
 _LENGTHS = record(
@@ -97,6 +105,7 @@ FIT = envelope(
     catalog=CATALOG,
     strategies=listed(_STRATEGY),
     remedies=listed(record(change=TEXT, strategy=TEXT, users_max=COUNT, itl_s=nullable(interval(SECONDS)), works=FLAG)),
+    sensitivity=nullable(described(SENSITIVITY, "null unless asked for")),
     not_modelled=listed(TEXT),
     warnings=listed(TEXT),
 )

@@ -89,7 +89,7 @@ HOST: Final = record(
     source=TEXT,
 )
 
-GPU_MEMORY = record(
+GPU_MEMORY: Final = record(
     total_bytes=BYTES,
     budget_bytes=BYTES,
     weight_bytes=BYTES,
@@ -100,4 +100,28 @@ GPU_MEMORY = record(
     kv_pool_tokens=nullable(COUNT),
     levers=listed(record(flag=TEXT, kv_pool_bytes=BYTES)),
     calibration=nullable(described(TEXT, "the calibration that some of it was taken from")),
+)
+
+BREAK_EVEN: Final = record(
+    reload_beats_recompute_tokens=nullable(interval(COUNT, "cached tokens from which a reload is faster; null: never")),
+    hit_fraction=nullable(interval(FRACTION, "hits above which prefill throughput gains; null: none")),
+)
+
+SENSITIVITY: Final = record(
+    seed={"type": "integer"},
+    points=described(COUNT, "draws of all uncertain inputs together"),
+    inputs=listed(TEXT),
+    holds_fraction=nullable(described(FRACTION, "share of the draws with the same answer; null: no figure decides")),
+    turns=described(
+        listed(
+            record(
+                input=TEXT,
+                change_fraction=described({"type": "number"}, "the smallest that turns the verdict; negative: less"),
+                outcome=OUTCOME,
+                strategy=nullable(TEXT),
+                bound_by=BOUND_BY,
+            )
+        ),
+        "inputs that do so by themselves within 20 %, the smallest change first",
+    ),
 )
