@@ -35,7 +35,14 @@ ALL_REDUCE_S = Interval(3e-6, 5e-6, 10e-6)
 Source: served Llama-3.1-70B and Qwen3-32B on H100, H200 and B200, tp 2 to 8 against tp 1; kernels fused with it.
 """
 ALL_REDUCE_FRACTION = Interval(0.25, 0.40, 0.80)
-"""Share of the GPU-to-GPU rate that a step's all-reduces reach; source: the same rows at 64 to 512 sequences."""
+"""Share of the GPU-to-GPU rate that a decode step's all-reduces reach; source: the same rows at 64 to 512 sequences."""
+PREFILL_ALL_REDUCE_FRACTION = Interval(0.50, 0.80, 0.90)
+"""The same of the larger ones in prefill.
+
+Source: first tokens of Llama-3.1-70B, prompts of 8192 tokens, tp 2 to 8 against tp 1 on H200.
+"""
+PREFILL_ALL_REDUCE_MOST_BYTES_PER_S = Interval(225e9, 360e9, 720e9)
+"""... and what they reach at most, on NVLink 5; source: the same on B200."""
 EXPERT_EXCHANGE_S = Interval(8e-6, 20e-6, 40e-6)
 """What expert parallelism adds to a layer of experts: dispatch and return; source: served rows with and without it."""
 ALL_REDUCE_PCIE_S = Interval(20e-6, 40e-6, 90e-6)

@@ -33,12 +33,22 @@ def gpu_rates(gpu: Gpu, deployment: Deployment, end: int) -> GpuRates:
         step_overhead_s=speeds.step_overhead_s(gpu, deployment, end),
         all_reduce_s=(constants.ALL_REDUCE_PCIE_S if over_pcie else constants.ALL_REDUCE_S)[end],
         peer_bytes_per_s=peer,
+        prefill_peer_gain=_prefill_peer_gain(gpu.peer_bytes_per_s, end),
         peer_over_link=1.0 if over_pcie else 0.0,
         moe_layer_s=constants.MOE_LAYER_S[end] + (constants.EXPERT_EXCHANGE_S[end] if shares_experts else 0.0),
         first_token_s=constants.FIRST_TOKEN_S[end],
         sequence_s=pace.sequence_s[end],
         launch_s=pace.eager_layer_s[end] * deployment.model.layers if deployment.settings.enforce_eager else 0.0,
     )
+
+
+def _prefill_peer_gain(peer_bytes_per_s: float | None, end: int) -> float:
+    """All-reduces of a prefill pass relative to those of a step: they are larger."""
+    if peer_bytes_per_s is None:
+        return 1.0
+    most = constants.PREFILL_ALL_REDUCE_MOST_BYTES_PER_S[2 - end]
+    prefill = min(constants.PREFILL_ALL_REDUCE_FRACTION[2 - end] * peer_bytes_per_s, most)
+    return prefill / (constants.ALL_REDUCE_FRACTION[2 - end] * peer_bytes_per_s)
 
 
 def slowed(gpu: GpuRates, fraction: float) -> GpuRates:

@@ -25,11 +25,12 @@ def prefill_arithmetic_s(plan: Plan, computed_tokens: float, cached_tokens: floa
     return (matrices + computed_tokens * attention) / plan.gpu.prefill_flops
 
 
-def prefill_collectives_s(plan: Plan, computed_tokens: float) -> float:
-    """Time of the all-reduces of so many tokens, by their bytes."""
+def prefill_collectives_s(plan: Plan, computed_tokens: float, rate_gain: float) -> float:
+    """Time of the all-reduces of so many tokens, by their bytes, at ``rate_gain`` times the rate of a decode step."""
     if plan.model.all_reduces == 0.0:
         return 0.0
-    return computed_tokens * plan.model.all_reduce_bytes_per_token / plan.gpu.peer_bytes_per_s
+    rate = plan.gpu.peer_bytes_per_s * rate_gain
+    return computed_tokens * plan.model.all_reduce_bytes_per_token / rate
 
 
 def prefill_s(plan: Plan, computed_tokens: float, cached_tokens: float) -> float:
@@ -38,7 +39,7 @@ def prefill_s(plan: Plan, computed_tokens: float, cached_tokens: float) -> float
     arithmetic = prefill_arithmetic_s(plan, computed_tokens, cached_tokens)
     reading = weight_read_bytes(model, computed_tokens) / plan.gpu.weight_bytes_per_s
     busy = max(arithmetic, reading) * model.stages * plan.charges.prefill_factor
-    return busy + prefill_collectives_s(plan, computed_tokens)
+    return busy + prefill_collectives_s(plan, computed_tokens, plan.gpu.prefill_peer_gain)
 
 
 def spilled_passes_s(plan: Plan, placed: Placement, computed_tokens: float) -> float:

@@ -47,7 +47,7 @@ def request_prefill_s(plan: Plan, context_tokens: float) -> float:
     cached = cached_prompt_tokens(plan, prompt) + resident
     computed = max(prompt - cached, 0.0)
     busy = prefill_arithmetic_s(plan, computed, cached) * plan.model.stages * plan.charges.prefill_factor
-    return busy + prefill_collectives_s(plan, computed)
+    return busy + prefill_collectives_s(plan, computed, 1.0)
 
 
 def output_token_s(plan: Plan, context_tokens: float, users: float) -> float:

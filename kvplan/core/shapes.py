@@ -141,6 +141,8 @@ class GpuRates(NamedTuple):
     """What every sequence beyond the first adds to a step beside its KV: sampling, scheduling, streaming."""
     launch_s: float = 0.0
     """What the CPU takes to launch a step where no graph was captured: no step is shorter; 0: one was."""
+    prefill_peer_gain: float = 1.0
+    """Rate of the all-reduces of a prefill pass relative to those of a decode step."""
 
 
 class HostRates(NamedTuple):
