@@ -45,14 +45,14 @@ def numbers_of(deployment: Deployment, policy: MemoryPolicy) -> tuple[EndNumbers
     """The deployment in plain numbers, at the three ends."""
     gpu = deployment.host.gpu
     assert gpu is not None  # assess gives every host a compute device
-    weights, traffic = numbers.weight_bytes(deployment), numbers.traffic(deployment)
+    weights = numbers.weight_bytes(deployment)
     low, best, high = (
         EndNumbers(
             numbers.model_work(deployment, weights[end]),
             rates.slowed(rates.gpu_rates(gpu, deployment, end), policy.read_fraction[2 - end]),
             rates.host_rates(deployment, end),
             numbers.limits(deployment, policy, end),
-            traffic,
+            numbers.traffic(deployment, policy, end),
         )
         for end in range(3)
     )

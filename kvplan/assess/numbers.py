@@ -184,6 +184,7 @@ def limits(deployment: Deployment, policy: MemoryPolicy, end: int) -> Limits:
         spill_to_bytes=policy.budget.bytes[2 - end] * (1.0 - objectives.margin_fraction),
         prefill_chunk_tokens=float(policy.prefill_chunk_tokens),
         offloaded_weight_bytes=deployment.settings.cpu_offload_bytes or 0.0,
+        pinned_weight_factor=policy.pinned_weights[end],
         state_pool_bytes=state_pool_bytes(deployment, policy, end),
     )
 
@@ -203,8 +204,8 @@ def prompt_fraction(workload: Workload) -> float:
     return max(1.0 - (workload.output_tokens or 0) / workload.lengths.mean_tokens.best, 0.0)
 
 
-def traffic(deployment: Deployment) -> Traffic:
-    """The requests behind the sequences."""
+def traffic(deployment: Deployment, policy: MemoryPolicy, end: int) -> Traffic:
+    """The requests behind the sequences, at one end."""
     workload, layout = deployment.workload, deployment.layout
     return Traffic(
         gpus=float(layout.gpus),
@@ -215,5 +216,7 @@ def traffic(deployment: Deployment) -> Traffic:
         shared_prefix_tokens=float(workload.shared_prefix_tokens),
         idle_sessions=float(workload.idle_sessions),
         reload_fixed_s=constants.RELOAD_FIXED_S,
-        reuse_pool_bytes=deployment.settings.kv_offloading_bytes or 0.0,
+        reuse_pool_bytes=policy.host_pool.told_bytes[end] or deployment.settings.kv_offloading_bytes or 0.0,
+        reuse_factor=policy.host_pool.rounding[end],
+        reuse_least_bytes=policy.host_pool.least_bytes[end],
     )

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from kvplan.core.accounts import Demand, Placement, Step
-from kvplan.core.cpu import cores_for
+from kvplan.core.cpu import cores_for, cores_on_top
+from kvplan.core.dram import dram_traffic, index_bytes, offloaded_kv_bytes, requests_per_s, reuse_dram_bytes
 from kvplan.core.kv_cache import growing_bytes
 from kvplan.core.placement import overhead_bytes, sequences_per_replica
 from kvplan.core.shapes import Plan
-
-
-def requests_per_s(plan: Plan, sequences: float) -> float:
-    """Requests that one replica finishes and starts at the ITL objective; 0 where output lengths are not known."""
-    if plan.traffic.output_tokens == 0.0:
-        return 0.0
-    return sequences / (plan.traffic.output_tokens * plan.limits.itl_s)
 
 
 def request_link_bytes_per_s(plan: Plan, context_tokens: float, sequences: float) -> float:
@@ -25,26 +19,6 @@ def request_link_bytes_per_s(plan: Plan, context_tokens: float, sequences: float
     return requests_per_s(plan, sequences) * (reloaded + written)
 
 
-def reuse_dram_bytes(plan: Plan, context_tokens: float, users: float) -> float:
-    """Host memory for KV that comes back: every session that idles, at least one for each user, and the shared prefix.
-
-    Every rank keeps its own KV. At least the pool that the engine is told to reserve: it is pinned at start-up.
-    """
-    sessions = max(plan.traffic.idle_sessions, users) * growing_bytes(plan.kv, context_tokens)
-    shared = growing_bytes(plan.kv, min(plan.traffic.shared_prefix_tokens, context_tokens))
-    held = (sessions + shared) * plan.traffic.gpus / plan.traffic.replicas
-    if plan.traffic.reuse_pool_bytes > 0.0:
-        held = plan.traffic.reuse_pool_bytes
-    return plan.charges.reuse * held
-
-
-def dram_kv_bytes(plan: Plan, placed: Placement, users: float) -> float:
-    """Host memory of the KV of decoding sequences, over all GPUs of the deployment."""
-    gpus_per_replica = plan.traffic.gpus / plan.traffic.replicas
-    offloaded = users * gpus_per_replica * plan.charges.dram_fraction * placed.growing_bytes
-    return offloaded + placed.kv_spilled_bytes * plan.traffic.gpus
-
-
 def demand(plan: Plan, placed: Placement, step: Step, context_tokens: float, users: float) -> Demand:
     """Every part of every budget. Tenants like this one multiply what is shared: DRAM, link, cores."""
     limits = plan.limits
@@ -52,29 +26,34 @@ def demand(plan: Plan, placed: Placement, step: Step, context_tokens: float, use
     sequences = sequences_per_replica(plan, users)
     pace = limits.tenants / limits.itl_s
     request = request_link_bytes_per_s(plan, context_tokens, sequences) * limits.tenants
-    cpu_kv_rate = step.cpu_kv_bytes * traffic.gpus * pace
-    cpu_weight_rate = step.cpu_weight_bytes * traffic.gpus * pace
-    cpu_share = plan.charges.cpu_rate_fraction
-    copies = (step.link_kv_bytes + step.link_weight_bytes) * pace + request
+    moved = dram_traffic(plan, step, context_tokens, sequences)
+    engine_cores = limits.engine_cores * limits.tenants
+    lookup_cores = plan.charges.lookup_cores_per_gpu * traffic.gpus * limits.tenants
+    reading = cores_for(plan.host, step.cpu_kv_bytes, step.cpu_weight_bytes) * traffic.gpus * pace
+    reading /= plan.charges.cpu_rate_fraction
     link_share = plan.charges.link_rate_fraction
     return Demand(
         plan.model.weight_bytes - placed.weights_spilled_bytes,
         placed.hbm_kv_bytes,
         overhead_bytes(plan),
-        dram_kv_bytes(plan, placed, users) * limits.tenants,
-        placed.weights_spilled_bytes * traffic.gpus * limits.tenants,
+        offloaded_kv_bytes(plan, placed, users) * limits.tenants,
+        index_bytes(plan, placed, users) * limits.tenants,
+        placed.weights_spilled_bytes * limits.pinned_weight_factor * traffic.gpus * limits.tenants,
         reuse_dram_bytes(plan, context_tokens, users) * limits.tenants,
         limits.engine_dram_bytes * limits.tenants,
         limits.other_dram_bytes,
-        copies * traffic.gpus,
-        (cpu_kv_rate / plan.host.cpu_dram_fraction + cpu_weight_rate / plan.host.cpu_weight_fraction) / cpu_share,
+        moved.fetched_kv_bytes_per_s
+        + moved.streamed_weight_bytes_per_s
+        + moved.reloaded_kv_bytes_per_s
+        + moved.written_kv_bytes_per_s,
+        moved.attended_kv_bytes_per_s + moved.multiplied_weight_bytes_per_s,
         step.link_kv_bytes * pace / link_share,
         step.link_weight_bytes * pace / link_share,
         request / link_share,
         step.collective_bytes * pace,
         limits.other_link_bytes_per_s,
-        limits.engine_cores * limits.tenants,
-        plan.charges.lookup_cores_per_gpu * traffic.gpus * limits.tenants,
-        cores_for(plan.host, cpu_kv_rate, cpu_weight_rate) / cpu_share,
+        engine_cores,
+        lookup_cores,
+        cores_on_top(plan.host, engine_cores + lookup_cores + limits.other_cores, reading),
         limits.other_cores,
     )

@@ -42,7 +42,7 @@ def loads(plan: Plan, context_tokens: float, users: float) -> Loads:
 
 def loads_of(plan: Plan, asked: Demand, itl_s: float, first_s: float) -> Loads:
     """The same for a demand and times that are known."""
-    dram = asked.dram_kv_bytes + asked.dram_weight_bytes + asked.dram_reuse_bytes
+    dram = asked.dram_kv_bytes + asked.dram_index_bytes + asked.dram_weight_bytes + asked.dram_reuse_bytes
     dram += asked.dram_engine_bytes + asked.dram_other_bytes
     link = asked.link_kv_bytes_per_s + asked.link_weight_bytes_per_s + asked.link_reload_bytes_per_s
     link += asked.link_collective_bytes_per_s + asked.link_other_bytes_per_s

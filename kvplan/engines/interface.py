@@ -10,6 +10,7 @@ from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import KvFormat
 from kvplan.domain.model import Model
+from kvplan.engines.host_lines import CoreLine, HostPool
 from kvplan.engines.versions import release
 
 LLAMA_SERVERS: Final = ("llama.cpp", "ollama")
@@ -98,6 +99,11 @@ class MemoryPolicy(NamedTuple):
     """More tensor-parallel ranks than KV heads: each rank keeps a copy of one head."""
     warnings: tuple[str, ...] = ()
     pool_levers: tuple[PoolLever, ...] = ()
+    core_lines: tuple[CoreLine, ...] = ()
+    """What ``engine_cores`` is the sum of."""
+    host_pool: HostPool = HostPool()
+    pinned_weights: Interval = Interval(1.0, 1.0, 1.0)
+    """Host memory for every byte of weights that it keeps there."""
 
 
 class Engine(Protocol):

@@ -11,6 +11,7 @@ from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import FP8_DS_MLA, KvFormat
 from kvplan.engines.drafting import draft_warnings, sglang_draft_flags
 from kvplan.engines.free_memory import display_reserve, less
+from kvplan.engines.host_memory import sglang_pool
 from kvplan.engines.interface import (
     KvKernel,
     MemoryPolicy,
@@ -23,6 +24,7 @@ from kvplan.engines.interface import (
     served_model,
 )
 from kvplan.engines.kv_layout import KvLayout, KvQuestion
+from kvplan.engines.processes import sglang_processes, total_cores
 from kvplan.engines.sglang_pool import STATE_RATIO
 from kvplan.engines.sglang_pool import kv_layout as sglang_kv_layout
 from kvplan.engines.sglang_rows import WINDOW_RATIO, has_window_pool
@@ -58,10 +60,11 @@ class Sglang:
         return gpu.vendor.lower() not in {"cpu", "apple"}
 
     def memory_policy(self, deployment: Deployment, weight_bytes: float) -> MemoryPolicy:
-        workers = deployment.layout.gpus
+        workers, budget = deployment.layout.gpus, _budget(deployment)
+        processes = sglang_processes(deployment.layout)
         nothing = "comes out of the share that is not static"
         return MemoryPolicy(
-            budget=_budget(deployment),
+            budget=budget,
             activation=Term(Interval.exact(0.0), nothing, _SOURCE),
             runtime=Term(Interval.exact(0.0), nothing, _SOURCE),
             graphs=Term(Interval.exact(0.0), nothing, _SOURCE),
@@ -75,8 +78,10 @@ class Sglang:
                 f"3 GiB x {workers} worker processes",
                 "class estimate: resident host memory of a scheduler process",
             ),
-            engine_cores=2.0 + workers,
-            engine_cores_source="class estimate: tokenizer, detokenizer, one scheduler for each GPU",
+            engine_cores=total_cores(processes),
+            engine_cores_source=processes[0].source,
+            core_lines=processes,
+            host_pool=sglang_pool(deployment, budget, weight_bytes),
             warnings=(
                 *_state_warnings(deployment, weight_bytes),
                 *_queueing(deployment),

@@ -11,6 +11,7 @@ from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import KvFormat
 from kvplan.engines.drafting import draft_warnings
 from kvplan.engines.free_memory import display_reserve, less
+from kvplan.engines.host_memory import tensorrt_llm_pool
 from kvplan.engines.interface import (
     KvKernel,
     MemoryPolicy,
@@ -21,6 +22,7 @@ from kvplan.engines.interface import (
     replica_users,
     served_model,
 )
+from kvplan.engines.processes import tensorrt_llm_processes, total_cores
 from kvplan.engines.versions import release, within
 from kvplan.units import gib
 
@@ -51,6 +53,7 @@ class TensorRtLlm:
         gpu = deployment.host.gpu
         assert gpu is not None  # assess refuses TensorRT-LLM on a host without a GPU
         workers = deployment.layout.gpus
+        processes = tensorrt_llm_processes(deployment.layout)
         activation = Interval(gib(0.5), gib(1.5), gib(4.0))
         runtime = Interval(gib(0.5), gib(1.0), gib(3.5))
         fraction = given(deployment.settings, "gpu_memory_utilization", 0.9)
@@ -72,8 +75,10 @@ class TensorRtLlm:
             engine_dram=Term(
                 Interval(gib(1.5), gib(3), gib(8)).scaled(workers), f"3 GiB x {workers} processes", class_estimate
             ),
-            engine_cores=2.0 + workers,
-            engine_cores_source="class estimate: server, executor, one process for each GPU",
+            engine_cores=total_cores(processes),
+            engine_cores_source=processes[0].source,
+            core_lines=processes,
+            host_pool=tensorrt_llm_pool(deployment),
             warnings=(
                 "not calibrated: TensorRT-LLM's activation and runtime memory are class estimates",
                 *one_server_a_replica(deployment),

@@ -108,7 +108,7 @@ def test_shadowkv_keeps_what_its_paper_keeps() -> None:
 def test_magicpig_tables_take_the_host_memory_of_its_paper(context: int, gigabytes: float) -> None:
     row = charges("offload-cpu-attention", method="magicpig", context=context, users=1)
     kept = 1.0 - 2.0 / 32.0
-    tables = (row.dram_fraction - kept) * context * 131072
+    tables = row.dram_index_fraction * context * 131072
     assert tables / 1e9 == pytest.approx(gigabytes, rel=0.03)
 
 

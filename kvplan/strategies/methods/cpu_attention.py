@@ -105,7 +105,8 @@ def _magicpig(situation: Situation) -> Ends:
         read_tokens=68.0,
         cpu_fraction=(1.0 - dense) * read,
         cpu_rate_fraction=_GATHER_RATE,
-        dram_fraction=(1.0 - dense) * (1.0 + tables),
+        dram_fraction=1.0 - dense,
+        dram_index_fraction=(1.0 - dense) * tables,
         sync_s_per_layer=_PIG_SYNC_S,
         serial_fraction=Interval(0.7, 1.0, 1.0),
     )
