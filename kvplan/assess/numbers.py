@@ -11,6 +11,7 @@ from kvplan.domain.kv_format import NATIVE_16_BIT, KvFormat
 from kvplan.domain.model import UNKNOWN_TOWER_ELEMENTS, KvLayers, Model
 from kvplan.domain.workload import Workload
 from kvplan.engines import find_engine
+from kvplan.engines.host_lines import busy_cores
 from kvplan.engines.interface import MemoryPolicy
 from kvplan.errors import CannotJudge
 
@@ -176,7 +177,7 @@ def limits(deployment: Deployment, policy: MemoryPolicy, end: int) -> Limits:
         runtime_bytes=policy.runtime.bytes[end],
         graph_bytes=policy.graphs.bytes[end],
         engine_dram_bytes=policy.engine_dram.bytes[end],
-        engine_cores=policy.engine_cores,
+        engine_cores=busy_cores(policy.core_lines),
         other_dram_bytes=neighbours.dram_bytes,
         other_cores=neighbours.cpu_cores,
         other_link_bytes_per_s=neighbours.link_bytes_per_s,
@@ -184,7 +185,7 @@ def limits(deployment: Deployment, policy: MemoryPolicy, end: int) -> Limits:
         spill_to_bytes=policy.budget.bytes[2 - end] * (1.0 - objectives.margin_fraction),
         prefill_chunk_tokens=float(policy.prefill_chunk_tokens),
         offloaded_weight_bytes=deployment.settings.cpu_offload_bytes or 0.0,
-        pinned_weight_factor=policy.pinned_weights[end],
+        pinned_weight_factor=policy.host_pool.pinned_weights[end],
         state_pool_bytes=state_pool_bytes(deployment, policy, end),
     )
 

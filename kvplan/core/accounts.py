@@ -69,8 +69,7 @@ class Demand(NamedTuple):
     dram_reuse_bytes: float
     dram_engine_bytes: float
     dram_other_bytes: float
-    dram_copy_bytes_per_s: float
-    dram_cpu_bytes_per_s: float
+    dram_traffic: DramTraffic
     link_kv_bytes_per_s: float
     link_weight_bytes_per_s: float
     link_reload_bytes_per_s: float

@@ -26,7 +26,6 @@ def demand(plan: Plan, placed: Placement, step: Step, context_tokens: float, use
     sequences = sequences_per_replica(plan, users)
     pace = limits.tenants / limits.itl_s
     request = request_link_bytes_per_s(plan, context_tokens, sequences) * limits.tenants
-    moved = dram_traffic(plan, step, context_tokens, sequences)
     engine_cores = limits.engine_cores * limits.tenants
     lookup_cores = plan.charges.lookup_cores_per_gpu * traffic.gpus * limits.tenants
     reading = cores_for(plan.host, step.cpu_kv_bytes, step.cpu_weight_bytes) * traffic.gpus * pace
@@ -42,11 +41,7 @@ def demand(plan: Plan, placed: Placement, step: Step, context_tokens: float, use
         reuse_dram_bytes(plan, context_tokens, users) * limits.tenants,
         limits.engine_dram_bytes * limits.tenants,
         limits.other_dram_bytes,
-        moved.fetched_kv_bytes_per_s
-        + moved.streamed_weight_bytes_per_s
-        + moved.reloaded_kv_bytes_per_s
-        + moved.written_kv_bytes_per_s,
-        moved.attended_kv_bytes_per_s + moved.multiplied_weight_bytes_per_s,
+        dram_traffic(plan, step, context_tokens, sequences),
         step.link_kv_bytes * pace / link_share,
         step.link_weight_bytes * pace / link_share,
         request / link_share,

@@ -61,3 +61,10 @@ def dram_traffic(plan: Plan, step: Step, context_tokens: float, sequences: float
         step.cpu_kv_bytes * pace / plan.host.cpu_dram_fraction / cpu_share,
         step.cpu_weight_bytes * pace / plan.host.cpu_weight_fraction / cpu_share,
     )
+
+
+def all_traffic_bytes_per_s(moved: DramTraffic) -> float:
+    """Copies to the GPUs, copies from them and reads of cores together: they share one rate."""
+    copies = moved.fetched_kv_bytes_per_s + moved.streamed_weight_bytes_per_s
+    copies += moved.reloaded_kv_bytes_per_s + moved.written_kv_bytes_per_s
+    return copies + moved.attended_kv_bytes_per_s + moved.multiplied_weight_bytes_per_s

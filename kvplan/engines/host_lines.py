@@ -17,7 +17,7 @@ class CoreLine(NamedTuple):
 
 
 class HostPool(NamedTuple):
-    """How an engine keeps idle KV in host memory, one deployment, all ranks together."""
+    """How an engine keeps idle KV, and weights, in host memory, one deployment, all ranks together."""
 
     formula: str = ""
     source: str = ""
@@ -27,5 +27,12 @@ class HostPool(NamedTuple):
     """What it takes for every byte of a size that is chosen to hold the sessions."""
     least_bytes: Interval = Interval(0.0, 0.0, 0.0)
     """The smallest pool with which it starts."""
+    pinned_weights: Interval = Interval(1.0, 1.0, 1.0)
+    """Host memory for every byte of weights that it keeps there."""
     limits: tuple[str, ...] = ()
     """Limits of the system that it meets, and that kvplan does not know here."""
+
+
+def busy_cores(lines: tuple[CoreLine, ...]) -> float:
+    """What the processes of one deployment keep busy together."""
+    return sum((line.cores for line in lines), 0.0)

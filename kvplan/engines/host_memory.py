@@ -33,8 +33,9 @@ HICACHE_LEAST = 1.2
 _VLLM = "vLLM OffloadingConnector: cpu_bytes_to_use; issue 53042, PRs 48436 and 50094"
 _SGLANG = "SGLang memory_pool_host.py: --hicache-size, --hicache-ratio"
 _TRTLLM = "TensorRT-LLM KvCacheConfig.host_cache_size"
-_MEMLOCK = "pinned: the memlock limit must allow it (ulimit -l unlimited, LimitMEMLOCK=infinity), which is not known here"
-_WDDM = "under WDDM what is pinned is charged to GPU memory as well: how much Windows lets through is not known here"
+_MEMLOCK = "pinned: memlock must allow it (ulimit -l unlimited, LimitMEMLOCK=infinity); whether it does is not known"
+_WDDM = "under WDDM what is pinned is charged to GPU memory as well: how much Windows lets through is not known"
+_HICACHE = "HiCache wants 10 GiB of the host's memory to stay free, and does not see a container's limit"
 
 
 def rounded_up(buffer_bytes: float) -> float:
@@ -64,8 +65,9 @@ def vllm_pool(deployment: Deployment) -> HostPool:
         told = _rounded(asked, ranks, deployment).scaled(layout.dp)
         told = told if settled else Interval(asked * layout.dp, asked * layout.dp, told.high)
         words = ", each pinned buffer rounded up to a power of two" + ("" if settled else " before PR 50094")
-    size = f"{to_gib(asked):g} GiB, all ranks{replicas}{words}" if asked else f"all ranks{replicas}{words}"
-    return HostPool(size, _VLLM, told, rounding, limits=(*_shm(version), *_pinning(deployment)))
+    words = f"{to_gib(asked):g} GiB, all ranks{replicas}{words}" if asked else f"all ranks{replicas}{words}"
+    limits = (*_shm(version), *_pinning(deployment))
+    return HostPool(words, _VLLM, told, rounding, pinned_weights=pinned_weights(deployment.model), limits=limits)
 
 
 def _rounded(asked_bytes: float, ranks: int, deployment: Deployment) -> Interval:
@@ -112,7 +114,7 @@ def sglang_pool(deployment: Deployment, budget: Term, weight_bytes: float) -> Ho
         words, _SGLANG,
         told_bytes=Interval.exact(asked * pools * layout.dp),
         least_bytes=Interval.exact(0.0) if asked else device.scaled(HICACHE_LEAST),
-        limits=("HiCache fails unless 10 GiB of host memory stay free, container limits not seen", *_pinning(deployment)),
+        limits=(_HICACHE, *_pinning(deployment)),
     )  # fmt: skip
 
 
@@ -132,6 +134,6 @@ def tensorrt_llm_pool(deployment: Deployment) -> HostPool:
     return HostPool(words, _TRTLLM, told, limits=(auto, *_pinning(deployment)))
 
 
-def pinned_weights(deployment: Deployment) -> Interval:
+def pinned_weights(model: Model) -> Interval:
     """Host memory for every byte of ``--cpu-offload-gb``: vLLM pins tensor by tensor, each rounded up."""
-    return PINNED_DENSE if deployment.model.experts is None else PINNED_EXPERTS
+    return PINNED_DENSE if model.experts is None else PINNED_EXPERTS

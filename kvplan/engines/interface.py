@@ -78,8 +78,8 @@ class MemoryPolicy(NamedTuple):
     """Tokens of one prefill pass."""
     engine_dram: Term
     """Host memory of the engine's processes."""
-    engine_cores: float
-    engine_cores_source: str
+    core_lines: tuple[CoreLine, ...]
+    """Cores that the engine's processes keep busy."""
     window_reserve_tokens: int = 0
     """Tokens that a sliding layer reserves beyond its window for every sequence."""
     window_in_flight_tokens: int = 0
@@ -99,11 +99,7 @@ class MemoryPolicy(NamedTuple):
     """More tensor-parallel ranks than KV heads: each rank keeps a copy of one head."""
     warnings: tuple[str, ...] = ()
     pool_levers: tuple[PoolLever, ...] = ()
-    core_lines: tuple[CoreLine, ...] = ()
-    """What ``engine_cores`` is the sum of."""
     host_pool: HostPool = HostPool()
-    pinned_weights: Interval = Interval(1.0, 1.0, 1.0)
-    """Host memory for every byte of weights that it keeps there."""
 
 
 class Engine(Protocol):

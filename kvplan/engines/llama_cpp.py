@@ -24,7 +24,7 @@ from kvplan.engines.interface import (
 )
 from kvplan.engines.kv_layout import KvLayout, KvQuestion
 from kvplan.engines.llama_cpp_pool import kv_layout as llama_kv_layout
-from kvplan.engines.processes import llama_server_processes, total_cores
+from kvplan.engines.processes import llama_server_processes
 from kvplan.engines.versions import release, within
 from kvplan.units import gib
 
@@ -101,7 +101,6 @@ def gguf_file(deployment: Deployment) -> str:
 
 def server_policy(deployment: Deployment, budget: Term, micro_batch_tokens: int, engine_dram: Term) -> MemoryPolicy:
     """How ``llama-server`` splits a device when it computes so many tokens at a time (``-ub``)."""
-    processes = llama_server_processes(deployment.layout)
     return MemoryPolicy(
         budget=budget,
         activation=_compute_buffer(deployment, micro_batch_tokens),
@@ -113,9 +112,7 @@ def server_policy(deployment: Deployment, budget: Term, micro_batch_tokens: int,
         state_bytes=StateBytes(4.0, 4.0),
         paged=False,
         engine_dram=engine_dram,
-        engine_cores=total_cores(processes),
-        engine_cores_source=processes[0].source,
-        core_lines=processes,
+        core_lines=llama_server_processes(deployment.layout),
         warnings=_warnings(deployment),
     )
 

@@ -17,7 +17,7 @@ from kvplan.domain.model import Model
 from kvplan.engines.drafting import draft_warnings
 from kvplan.engines.free_memory import device_memory
 from kvplan.engines.interface import KvKernel, MemoryPolicy, StateBytes, Term, served_model
-from kvplan.engines.processes import mlx_processes, total_cores
+from kvplan.engines.processes import mlx_processes
 from kvplan.engines.versions import release, within
 from kvplan.units import GIB, gib
 
@@ -77,8 +77,6 @@ class Mlx:
             read_fraction=_MIXTURE_RATE if _is_slow(deployment.model) else Interval.exact(1.0),
             paged=False,
             engine_dram=nothing._replace(formula="inside the one pool"),
-            engine_cores=total_cores(mlx_processes()),
-            engine_cores_source=mlx_processes()[0].source,
             core_lines=mlx_processes(),
             warnings=_warnings(deployment),
         )

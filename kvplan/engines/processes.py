@@ -65,8 +65,3 @@ def llama_server_processes(layout: Layout) -> tuple[CoreLine, ...]:
 def mlx_processes() -> tuple[CoreLine, ...]:
     """Two threads."""
     return (CoreLine("server", 1.0, "1", _MLX), CoreLine("generation", 1.0, "1", _MLX))
-
-
-def total_cores(lines: tuple[CoreLine, ...]) -> float:
-    """All lines together."""
-    return sum((line.cores for line in lines), 0.0)

@@ -24,7 +24,7 @@ from kvplan.engines.interface import (
     served_model,
 )
 from kvplan.engines.kv_layout import KvLayout, KvQuestion
-from kvplan.engines.processes import sglang_processes, total_cores
+from kvplan.engines.processes import sglang_processes
 from kvplan.engines.sglang_pool import STATE_RATIO
 from kvplan.engines.sglang_pool import kv_layout as sglang_kv_layout
 from kvplan.engines.sglang_rows import WINDOW_RATIO, has_window_pool
@@ -61,7 +61,6 @@ class Sglang:
 
     def memory_policy(self, deployment: Deployment, weight_bytes: float) -> MemoryPolicy:
         workers, budget = deployment.layout.gpus, _budget(deployment)
-        processes = sglang_processes(deployment.layout)
         nothing = "comes out of the share that is not static"
         return MemoryPolicy(
             budget=budget,
@@ -78,9 +77,7 @@ class Sglang:
                 f"3 GiB x {workers} worker processes",
                 "class estimate: resident host memory of a scheduler process",
             ),
-            engine_cores=total_cores(processes),
-            engine_cores_source=processes[0].source,
-            core_lines=processes,
+            core_lines=sglang_processes(deployment.layout),
             host_pool=sglang_pool(deployment, budget, weight_bytes),
             warnings=(
                 *_state_warnings(deployment, weight_bytes),

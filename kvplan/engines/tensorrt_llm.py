@@ -22,7 +22,7 @@ from kvplan.engines.interface import (
     replica_users,
     served_model,
 )
-from kvplan.engines.processes import tensorrt_llm_processes, total_cores
+from kvplan.engines.processes import tensorrt_llm_processes
 from kvplan.engines.versions import release, within
 from kvplan.units import gib
 
@@ -53,7 +53,6 @@ class TensorRtLlm:
         gpu = deployment.host.gpu
         assert gpu is not None  # assess refuses TensorRT-LLM on a host without a GPU
         workers = deployment.layout.gpus
-        processes = tensorrt_llm_processes(deployment.layout)
         activation = Interval(gib(0.5), gib(1.5), gib(4.0))
         runtime = Interval(gib(0.5), gib(1.0), gib(3.5))
         fraction = given(deployment.settings, "gpu_memory_utilization", 0.9)
@@ -75,9 +74,7 @@ class TensorRtLlm:
             engine_dram=Term(
                 Interval(gib(1.5), gib(3), gib(8)).scaled(workers), f"3 GiB x {workers} processes", class_estimate
             ),
-            engine_cores=total_cores(processes),
-            engine_cores_source=processes[0].source,
-            core_lines=processes,
+            core_lines=tensorrt_llm_processes(deployment.layout),
             host_pool=tensorrt_llm_pool(deployment),
             warnings=(
                 "not calibrated: TensorRT-LLM's activation and runtime memory are class estimates",

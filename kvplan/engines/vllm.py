@@ -11,7 +11,7 @@ from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
 from kvplan.engines import vllm_terms as terms
 from kvplan.engines.drafting import draft_warnings, vllm_draft_flags
-from kvplan.engines.host_memory import pinned_weights, vllm_pool
+from kvplan.engines.host_memory import vllm_pool
 from kvplan.engines.interface import (
     KvKernel,
     MemoryPolicy,
@@ -23,7 +23,7 @@ from kvplan.engines.interface import (
     served_model,
 )
 from kvplan.engines.kv_layout import KvLayout, KvQuestion
-from kvplan.engines.processes import total_cores, vllm_processes
+from kvplan.engines.processes import vllm_processes
 from kvplan.engines.versions import release, within
 from kvplan.engines.vllm_kv import kv_kernels
 from kvplan.engines.vllm_weights import weight_extras
@@ -64,7 +64,6 @@ class Vllm:
         batched_tokens = given(settings, "max_num_batched_tokens", tokens)
         max_sequences = int(given(settings, "max_num_seqs", max(sequences, replica_users(deployment))))
         workers = deployment.layout.gpus
-        processes = vllm_processes(deployment.layout)
         return MemoryPolicy(
             budget=terms.budget(deployment, version),
             activation=terms.activation(deployment, version, batched_tokens, max_sequences),
@@ -79,11 +78,8 @@ class Vllm:
                 f"3 GiB x {workers} worker processes",
                 "class estimate: resident host memory of a vLLM worker",
             ),
-            engine_cores=total_cores(processes),
-            engine_cores_source=processes[0].source,
-            core_lines=processes,
+            core_lines=vllm_processes(deployment.layout),
             host_pool=vllm_pool(deployment),
-            pinned_weights=pinned_weights(deployment),
             pool_levers=terms.pool_levers(deployment, version, batched_tokens, max_sequences),
             warnings=(
                 *terms.warnings(deployment),
