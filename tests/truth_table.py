@@ -186,7 +186,9 @@ def _count(counter: list[int], exact: bool) -> None:
 
 def groups() -> list[Group]:
     """Every group with errors."""
-    return [*budget_groups(), *step_groups()]
+    from tests.truth_groups import host_memory
+
+    return [*budget_groups(), *step_groups(), *host_memory.groups()]
 
 
 def section(every: Sequence[Group]) -> str:
@@ -220,6 +222,7 @@ def _detail(group: Group, row: Row) -> str:
     low, best, high = row.predicted
     scale, unit, digits = (1e3, "ms", 1) if row.unit == "s" else (1.0, row.unit, 2)
     figure = "weights" if "weights" in group.name else "pool" if "pool" in group.name else "step"
+    figure = next((word for word in ("host memory", "gain") if group.name.startswith(word)), figure)
     predicted = f"{scale * best:.{digits}f} ({scale * low:.{digits}f}..{scale * high:.{digits}f}) {unit}"
     return f"| {figure}: {row.name} | {predicted} | {scale * row.observed:.{digits}f} | {row.error:+.1%} |"
 

@@ -66,7 +66,7 @@ def vllm_pool(deployment: Deployment) -> HostPool:
         told = told if settled else Interval(asked * layout.dp, asked * layout.dp, told.high)
         words = ", each pinned buffer rounded up to a power of two" + ("" if settled else " before PR 50094")
     words = f"{to_gib(asked):g} GiB, all ranks{replicas}{words}" if asked else f"all ranks{replicas}{words}"
-    limits = (*_shm(version), *_pinning(deployment))
+    limits = (*_shm(version), *_pinning(deployment), *_lmcache(layout.gpus))
     return HostPool(words, _VLLM, told, rounding, pinned_weights=pinned_weights(deployment.model), limits=limits)
 
 
@@ -100,6 +100,10 @@ def _pinning(deployment: Deployment) -> tuple[str, ...]:
     return (_WDDM,) if deployment.host.platform in ("windows", "wsl") else (_MEMLOCK,)
 
 
+def _lmcache(gpus: int) -> tuple[str, ...]:
+    return (f"LMCache's max_local_cpu_size is for each of {gpus} ranks, unlike --kv-offloading-size",) * (gpus > 1)
+
+
 def sglang_pool(deployment: Deployment, budget: Term, weight_bytes: float) -> HostPool:
     """HiCache: a size for each rank and pool, and hybrids have two pools; never below what the device holds."""
     layout = deployment.layout
@@ -110,11 +114,13 @@ def sglang_pool(deployment: Deployment, budget: Term, weight_bytes: float) -> Ho
     words = f"{HICACHE_LEAST:g} x device pool x {layout.gpus} GPUs at least, or the sessions"
     if asked:
         words = f"{to_gib(asked):g} GiB over {layout.tp * layout.pp} ranks{twice}"
+    told = asked * pools * layout.dp
+    small = ("HiCache does not start: this host pool is not above the device's",) * (0.0 < told <= device.best)
     return HostPool(
         words, _SGLANG,
-        told_bytes=Interval.exact(asked * pools * layout.dp),
+        told_bytes=Interval.exact(told),
         least_bytes=Interval.exact(0.0) if asked else device.scaled(HICACHE_LEAST),
-        limits=(_HICACHE, *_pinning(deployment)),
+        limits=(*small, _HICACHE, *_pinning(deployment)),
     )  # fmt: skip
 
 

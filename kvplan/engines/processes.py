@@ -23,9 +23,9 @@ def vllm_processes(layout: Layout) -> tuple[CoreLine, ...]:
     """
     ranks, gpus = layout.dp, layout.gpus
     lines = [
-        CoreLine("API servers", float(ranks), f"1 x {ranks} data-parallel ranks: HTTP, tokenizing, text", _VLLM),
-        CoreLine("engine cores", float(ranks), f"1 x {ranks} data-parallel ranks: scheduling, KV blocks", _VLLM),
-        CoreLine("GPU workers", float(gpus), f"1 x {gpus} GPUs", _VLLM),
+        CoreLine("API servers", float(ranks), _each(ranks, "data-parallel ranks", "HTTP, tokenizing, text"), _VLLM),
+        CoreLine("engine cores", float(ranks), _each(ranks, "data-parallel ranks", "scheduling, KV blocks"), _VLLM),
+        CoreLine("GPU workers", float(gpus), _each(gpus, "GPUs", "launches kernels"), _VLLM),
     ]
     if ranks > 1:
         lines.append(CoreLine("coordinator", 1.0, "1 with data parallelism", _VLLM))
@@ -36,8 +36,8 @@ def sglang_processes(layout: Layout) -> tuple[CoreLine, ...]:
     """Server with its tokenizer, detokenizer, a scheduler for every GPU, a controller with data parallelism."""
     lines = [
         CoreLine("tokenizer", 1.0, "1: HTTP and tokenizing", _SGLANG),
-        CoreLine("detokenizer", 1.0, "1", _SGLANG),
-        CoreLine("schedulers", float(layout.gpus), f"1 x {layout.gpus} GPUs", _SGLANG),
+        CoreLine("detokenizer", 1.0, "1: text of the answers", _SGLANG),
+        CoreLine("schedulers", float(layout.gpus), _each(layout.gpus, "GPUs", "schedules, launches kernels"), _SGLANG),
     ]
     if layout.dp > 1:
         lines.append(CoreLine("data-parallel controller", 1.0, "1 with data parallelism", _SGLANG))
@@ -48,20 +48,24 @@ def tensorrt_llm_processes(layout: Layout) -> tuple[CoreLine, ...]:
     """One server and executor for each replica, since it has no data parallelism of its own, and the ranks."""
     replicas, gpus = layout.dp, layout.gpus
     return (
-        CoreLine("servers", float(replicas), f"1 x {replicas} servers: HTTP, tokenizing", _TRTLLM),
-        CoreLine("executors", float(replicas), f"1 x {replicas} servers", _TRTLLM),
-        CoreLine("ranks", float(gpus), f"1 x {gpus} GPUs", _TRTLLM),
+        CoreLine("servers", float(replicas), _each(replicas, "servers", "HTTP, tokenizing"), _TRTLLM),
+        CoreLine("executors", float(replicas), _each(replicas, "servers", "scheduling"), _TRTLLM),
+        CoreLine("ranks", float(gpus), _each(gpus, "GPUs", "launches kernels"), _TRTLLM),
     )
 
 
 def llama_server_processes(layout: Layout) -> tuple[CoreLine, ...]:
     """One server thread for each replica, one thread for each GPU; threads that compute are attention's lines."""
     return (
-        CoreLine("servers", float(layout.dp), f"1 x {layout.dp} servers", _LLAMA),
-        CoreLine("GPU threads", float(layout.gpus), f"1 x {layout.gpus} GPUs", _LLAMA),
+        CoreLine("servers", float(layout.dp), _each(layout.dp, "servers", "HTTP, tokenizing"), _LLAMA),
+        CoreLine("GPU threads", float(layout.gpus), _each(layout.gpus, "GPUs", "launches kernels"), _LLAMA),
     )
 
 
 def mlx_processes() -> tuple[CoreLine, ...]:
     """Two threads."""
-    return (CoreLine("server", 1.0, "1", _MLX), CoreLine("generation", 1.0, "1", _MLX))
+    return (CoreLine("server", 1.0, "1: HTTP, tokenizing", _MLX), CoreLine("generation", 1.0, "1: launches", _MLX))
+
+
+def _each(count: int, of: str, work: str) -> str:
+    return f"1: {work}" if count == 1 else f"1 x {count} {of}: {work}"

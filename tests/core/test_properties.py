@@ -203,7 +203,7 @@ NONE = Term(Interval.exact(0.0), "none", "a test")
 def test_double_layers_double_kv_and_half_elements_halve_it(
     layers: int, heads: int, window: int | None, tokens: int
 ) -> None:
-    policy = MemoryPolicy(NONE, NONE, NONE, NONE, 16, 2048, NONE, 0.0, "a test", 32, 48)
+    policy = MemoryPolicy(NONE, NONE, NONE, NONE, 16, 2048, NONE, (), 32, 48)
 
     def kv_bytes(layers: int, element_bytes: float) -> tuple[float, float]:
         kv = (KvLayers("any", layers, heads, 64, 64, window),)

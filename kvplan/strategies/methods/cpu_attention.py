@@ -107,7 +107,7 @@ def _magicpig(situation: Situation) -> Ends:
         cpu_fraction=(1.0 - dense) * read,
         cpu_rate_fraction=_GATHER_RATE,
         dram_fraction=1.0 - dense,
-        dram_index_fraction=(1.0 - dense) * tables,
+        dram_index_fraction=tables,
         sync_s_per_layer=_PIG_SYNC_S,
         serial_fraction=Interval(0.7, 1.0, 1.0),
     )
@@ -120,7 +120,7 @@ MAGICPIG = Method(
     charges=_magicpig,
     formula=(
         "HBM   = weights + overheads + users x (KV bytes of 2 layers + 68 tokens)",
-        "DRAM  = users x KV bytes of the other layers x (1 + 150 table entries of 2 bytes, 4 above 64k, for every key)",
+        "DRAM  = users x (KV bytes of the other layers + 150 table entries of 2 bytes, 4 above 64k, for every key)",
         "CPU   = users x KV bytes x (2 % for every query head of a KV head + 3 % of look-ups)",
         "T     = GPU step + CPU bytes / rate of gathered reads + layers x t_sync",
     ),
