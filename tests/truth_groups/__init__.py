@@ -1,0 +1,1 @@
+"""Groups of the truth table, a module for each set of observations."""
