@@ -71,8 +71,9 @@ def test_tenants_never_get_more_and_a_limit_never_gives_more(
 
 
 @given(
-    tokens=st.integers(1, 2048).map(lambda half: 2 * half), users=st.integers(1, 8), tenants=st.integers(1, 4), hit=st.sampled_from((0.0, 0.5)),
-    reuse=st.booleans(), chosen=st.sampled_from((0.0, 0.25)), on_cpu=st.sampled_from((0.0, 0.125)),
+    tokens=st.integers(1, 2048).map(lambda half: 2 * half), users=st.integers(1, 8), tenants=st.integers(1, 4),
+    hit=st.sampled_from((0.0, 0.5)), reuse=st.booleans(), chosen=st.sampled_from((0.0, 0.25)),
+    on_cpu=st.sampled_from((0.0, 0.125)),
 )  # fmt: skip
 def test_what_moves_is_counted_once_and_grows_with_tenants(
     tokens: int, users: int, tenants: int, hit: float, reuse: bool, chosen: float, on_cpu: float

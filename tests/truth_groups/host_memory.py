@@ -76,8 +76,8 @@ def predicted_gib(row: dict[str, Any]) -> tuple[float, float, float]:
 
 def _of_method(row: dict[str, Any]) -> tuple[float, float, float]:
     model = str(TRUTH / "internlm2_5_7b_1m.config.json") if row["model"] == "internlm2" else row["model"]
-    words = Words(model=model, host="a100-server", gpus=1, engine="generic", context=row["context"],
-                  method=row["method"])  # fmt: skip
+    words = Words(model=model, host="a100-server", gpus=1, engine="generic",
+                  context=row["context"], method=row["method"])  # fmt: skip
     ends = plan_ends(build_frame(resolve(words)), find_strategy(families_of(row["method"])[0]))
     users = float(row.get("users", 1))
     low, best, high = (_host_bytes(end, row, users) / GIB for end in ends)
