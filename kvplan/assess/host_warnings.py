@@ -18,6 +18,6 @@ def load_warnings(deployment: Deployment) -> list[str]:
     if weights <= room:
         return []
     return [
-        f"loading: the weight files ({to_gib(weights):,.0f} GiB) pass through a page cache of {to_gib(room):,.0f} GiB at"
-        " most: slower, and in a container it counts toward the memory limit"
+        f"loading: the weight files ({to_gib(weights):,.0f} GiB) pass through a page cache of {to_gib(room):,.0f} GiB"
+        " at most: slower, and in a container it counts toward the memory limit"
     ]
