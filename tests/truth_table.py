@@ -189,9 +189,9 @@ def _count(counter: list[int], exact: bool) -> None:
 
 def groups() -> list[Group]:
     """Every group with errors."""
-    from tests.truth_groups import papers, served
+    from tests.truth_groups import host_memory, papers, served
 
-    return [*budget_groups(), *step_groups(), *papers.groups(), *served.served_groups()]
+    return [*budget_groups(), *step_groups(), *papers.groups(), *host_memory.groups(), *served.served_groups()]
 
 
 def section(every: Sequence[Group]) -> str:
@@ -225,6 +225,7 @@ def _detail(group: Group, row: Row) -> str:
     low, best, high = row.predicted
     scale, unit, digits = (1e3, "ms", 1) if row.unit == "s" else (1.0, row.unit, 2)
     figure = "weights" if "weights" in group.name else "pool" if "pool" in group.name else "step"
+    figure = next((word for word in ("host memory", "gain") if group.name.startswith(word)), figure)
     predicted = f"{scale * best:.{digits}f} ({scale * low:.{digits}f}..{scale * high:.{digits}f}) {unit}"
     label = row.name if ": " in row.name else f"{figure}: {row.name}"
     return f"| {label} | {predicted} | {scale * row.observed:.{digits}f} | {row.error:+.1%} |"

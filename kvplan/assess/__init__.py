@@ -99,7 +99,7 @@ def with_compute_device(host: Host) -> Host:
     if host.dram_bytes is None:
         raise CannotJudge(f"{host.name} has no GPU, and its memory is not known", help="give --dram-gib")
     nodes = float(host.numa_nodes or 1)
-    reach = numa_rate_fraction(nodes, 1.0, constants.REMOTE_NODE_GAIN)
+    reach = numa_rate_fraction(nodes, 1.0, constants.REMOTE_NODE_GAIN.best)
     cpu = Gpu(
         name=host.cpu or "CPU",
         vendor="cpu",

@@ -53,8 +53,13 @@ CORE_BYTES_PER_S = Interval(2.2e9, 2.8e9, 3.4e9)
 """What one core reads in CPU attention; source: ScoutAttention 36 cores near 100 GB/s, KTransformers >= 3.4."""
 CPU_DRAM_FRACTION = Interval(0.40, 0.50, 0.60)
 """Share of the achievable DRAM rate that CPU attention reaches; source: 80 to 105 GB/s at 64 threads of 2 sockets."""
-REMOTE_NODE_GAIN = 0.4
-"""What a second socket adds to work that one GPU feeds; source: KTransformers, 1.40x."""
+REMOTE_NODE_GAIN = Interval(0.32, 0.4, 0.4)
+"""What a second socket adds to work that one GPU feeds.
+
+Source: KTransformers, 8.73 to 12.2 tokens/s (1.40 x); 1.3 where a method pins its threads to one node.
+"""
+EFFICIENCY_CORE_WORTH = Interval(0.4, 0.5, 0.7)
+"""What an efficiency core reads beside a performance core; class estimate: no published figure found."""
 RELOAD_FIXED_S = 0.0
 """Fixed time of a reload beyond that of any request: vLLM's reloads take 12 ms in all, FIRST_TOKEN_S counts them."""
 CORE_WEIGHT_BYTES_PER_S = Interval(6e9, 8e9, 12e9)

@@ -52,7 +52,7 @@ def numbers_of(deployment: Deployment, policy: MemoryPolicy) -> tuple[EndNumbers
             rates.slowed(rates.gpu_rates(gpu, deployment, end), policy.read_fraction[2 - end]),
             rates.host_rates(deployment, end),
             numbers.limits(deployment, policy, end),
-            numbers.traffic(deployment, end),
+            numbers.traffic(deployment, policy, end),
         )
         for end in range(3)
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kvplan.assess.host_warnings import load_warnings
 from kvplan.assess.weight_formats import weight_warnings
 from kvplan.domain.deployment import Deployment
 from kvplan.engines import find_engine
@@ -15,7 +16,7 @@ _SETTINGS = (
 def input_warnings(deployment: Deployment) -> tuple[str, ...]:
     """One sentence each."""
     settings = (*_unused_settings(deployment), *_unmodelled_settings(deployment))
-    return (*_unknown_inputs(deployment), *settings, *weight_warnings(deployment))
+    return (*_unknown_inputs(deployment), *settings, *weight_warnings(deployment), *load_warnings(deployment))
 
 
 def _unknown_inputs(deployment: Deployment) -> list[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kvplan.assess.accuracy import accuracy_loss, too_lossy
-from kvplan.assess.budgets import Judged, budgets
+from kvplan.assess.budgets import budgets
 from kvplan.assess.frame import Frame, plan_ends
+from kvplan.assess.judged import Judged
 from kvplan.assess.layouts import nothing_to_move, unknown_layout
 from kvplan.assess.longest import request_alone, tokens_at_load, why_not_alone, worse
 from kvplan.assess.notes import notes_of

@@ -11,6 +11,7 @@ from kvplan.domain.kv_format import NATIVE_16_BIT, KvFormat
 from kvplan.domain.model import UNKNOWN_TOWER_ELEMENTS, KvLayers, Model
 from kvplan.domain.workload import Workload
 from kvplan.engines import find_engine
+from kvplan.engines.host_lines import busy_cores
 from kvplan.engines.interface import MemoryPolicy
 from kvplan.errors import CannotJudge
 
@@ -179,7 +180,7 @@ def limits(deployment: Deployment, policy: MemoryPolicy, end: int) -> Limits:
         runtime_bytes=policy.runtime.bytes[end],
         graph_bytes=policy.graphs.bytes[end],
         engine_dram_bytes=policy.engine_dram.bytes[end],
-        engine_cores=policy.engine_cores,
+        engine_cores=busy_cores(policy.core_lines),
         other_dram_bytes=neighbours.dram_bytes,
         other_cores=neighbours.cpu_cores,
         other_link_bytes_per_s=neighbours.link_bytes_per_s,
@@ -187,6 +188,7 @@ def limits(deployment: Deployment, policy: MemoryPolicy, end: int) -> Limits:
         spill_to_bytes=policy.budget.bytes[2 - end] * (1.0 - objectives.margin_fraction),
         prefill_chunk_tokens=float(policy.prefill_chunk_tokens),
         offloaded_weight_bytes=deployment.settings.cpu_offload_bytes or 0.0,
+        pinned_weight_factor=policy.host_pool.pinned_weights[end],
         state_pool_bytes=state_pool_bytes(deployment, policy, end),
     )
 
@@ -206,8 +208,8 @@ def prompt_fraction(workload: Workload) -> float:
     return max(1.0 - (workload.output_tokens or 0) / workload.lengths.mean_tokens.best, 0.0)
 
 
-def traffic(deployment: Deployment, end: int = 1) -> Traffic:
-    """The requests behind the sequences."""
+def traffic(deployment: Deployment, policy: MemoryPolicy, end: int) -> Traffic:
+    """The requests behind the sequences, at one end."""
     workload, layout = deployment.workload, deployment.layout
     return Traffic(
         gpus=float(layout.gpus),
@@ -218,6 +220,8 @@ def traffic(deployment: Deployment, end: int = 1) -> Traffic:
         shared_prefix_tokens=float(workload.shared_prefix_tokens),
         idle_sessions=float(workload.idle_sessions),
         reload_fixed_s=constants.RELOAD_FIXED_S,
-        reuse_pool_bytes=deployment.settings.kv_offloading_bytes or 0.0,
+        reuse_pool_bytes=policy.host_pool.told_bytes[end] or deployment.settings.kv_offloading_bytes or 0.0,
         prefill_wait_fraction=find_engine(deployment.engine.name).pace.prefill_wait_fraction[end],
+        reuse_factor=policy.host_pool.rounding[end],
+        reuse_least_bytes=policy.host_pool.least_bytes[end],
     )

@@ -7,7 +7,7 @@ from kvplan.assess.link_classes import duplex_fraction, out_fraction
 from kvplan.core.cpu import numa_rate_fraction
 from kvplan.core.shapes import GpuRates, HostRates
 from kvplan.domain.deployment import Deployment
-from kvplan.domain.host import Gpu
+from kvplan.domain.host import Gpu, Host
 from kvplan.domain.interval import Interval
 from kvplan.engines import find_engine
 from kvplan.engines.interface import LLAMA_SERVERS
@@ -76,8 +76,9 @@ def host_rates(deployment: Deployment, end: int) -> HostRates:
     """What the host reaches at one end. What is not known is unlimited here; strategies that need it are excused."""
     host = deployment.host
     nodes = float(host.numa_nodes or 1)
+    full, worth = full_cores(host, deployment.layout.gpus, end)
     sharing = min(host.link.gpus_per_uplink, deployment.layout.gpus) if host.link else 1
-    reach = numa_rate_fraction(nodes, float(deployment.layout.gpus), constants.REMOTE_NODE_GAIN)
+    reach = numa_rate_fraction(nodes, float(deployment.layout.gpus), constants.REMOTE_NODE_GAIN[2 - end])
     return HostRates(
         link_bytes_per_s=host.link.bytes_per_s[2 - end] / sharing if host.link else constants.UNLIMITED,
         dram_bytes_per_s=host.dram_bytes_per_s[2 - end] if host.dram_bytes_per_s else constants.UNLIMITED,
@@ -88,4 +89,22 @@ def host_rates(deployment: Deployment, end: int) -> HostRates:
         cpu_weight_fraction=constants.CPU_WEIGHT_FRACTION[2 - end] * reach,
         link_out_fraction=out_fraction(host.link),
         link_duplex_fraction=duplex_fraction(host.link),
+        full_cores=full,
+        lesser_core_worth=worth,
     )
+
+
+def full_cores(host: Host, gpus: int, end: int) -> tuple[float, float]:
+    """Performance cores on the memory nodes of the GPUs in use, and what any other core is worth beside them.
+
+    A limit below that number leaves so many: the engine's threads are taken to run on the GPUs' own nodes.
+    """
+    if host.cpu_cores is None:
+        return constants.UNLIMITED, 1.0
+    cores = host.cpu_cores[2 - end]
+    nodes = host.numa_nodes or 1
+    local = min(nodes, gpus) / nodes
+    installed = max(host.installed_cores or 0.0, cores)
+    worths = [constants.REMOTE_NODE_GAIN[2 - end]] if local < 1.0 else []
+    worths += [constants.EFFICIENCY_CORE_WORTH[2 - end]] if host.efficiency_cores else []
+    return min(cores, max(installed - host.efficiency_cores, 0.0) * local), min(worths, default=1.0)

@@ -165,6 +165,7 @@ def host_of(name: str, row: Row, gpu: Gpu | None, file: str, *, unified: bool) -
         usd_per_hour=row.get("usd_per_hour"),
         basis={field: mark for field, mark in marks.items() if mark} | _bases(row),
         notes=tuple(row.get("notes", ())),
+        efficiency_cores=float(row.get("efficiency_cores", 0)),
     )
 
 

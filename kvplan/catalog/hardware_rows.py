@@ -143,6 +143,7 @@ class HostRow(_Row):
     gpus: Annotated[int, _whole_up_to(100_000)] = 1
     cpu: Text = ""
     cpu_cores: Annotated[Any, _figure_up_to(65_536)] = None
+    efficiency_cores: Annotated[int, _whole_up_to(65_536)] = 0
     vcpus: Annotated[int, _whole_up_to(65_536)] = 0
     threads_per_core: Annotated[int, _whole_up_to(8)] = 2
     dram_gib: Annotated[Any, _figure_up_to(1_048_576)] = None

@@ -40,6 +40,22 @@ class Step(NamedTuple):
     itl_s: float
 
 
+class DramTraffic(NamedTuple):
+    """What goes in and out of host memory in a second, at the pace of the ITL objective, all GPUs and tenants."""
+
+    fetched_kv_bytes_per_s: float
+    """Over the links to the GPUs, KV of the steps."""
+    streamed_weight_bytes_per_s: float
+    reloaded_kv_bytes_per_s: float
+    """Over the links to the GPUs, prefixes of starting requests."""
+    written_kv_bytes_per_s: float
+    """Over the links from the GPUs: KV of new prompts."""
+    attended_kv_bytes_per_s: float
+    """By cores, over the share of the rate that such reading reaches."""
+    multiplied_weight_bytes_per_s: float
+    """The same for weights that cores multiply."""
+
+
 class Demand(NamedTuple):
     """What the deployment asks of every budget, part by part. HBM and link are per GPU, the rest per host."""
 
@@ -47,12 +63,13 @@ class Demand(NamedTuple):
     hbm_kv_bytes: float
     hbm_overhead_bytes: float
     dram_kv_bytes: float
+    dram_index_bytes: float
+    """Beside the KV itself: index, hash tables, alignment."""
     dram_weight_bytes: float
     dram_reuse_bytes: float
     dram_engine_bytes: float
     dram_other_bytes: float
-    dram_copy_bytes_per_s: float
-    dram_cpu_bytes_per_s: float
+    dram_traffic: DramTraffic
     link_kv_bytes_per_s: float
     link_weight_bytes_per_s: float
     link_reload_bytes_per_s: float

@@ -18,6 +18,23 @@ def weight_read_bytes_per_s(host: HostRates, cores: float) -> float:
     return min(cores * host.core_weight_bytes_per_s, host.cpu_weight_fraction * host.dram_bytes_per_s)
 
 
+def core_worth(host: HostRates, cores: float) -> float:
+    """So many physical cores in cores that read at full rate: those come first, any further one is worth less.
+
+    Threads of one core share its reads, so that hyper-threads are not among them. Worth less are efficiency cores, and
+    cores of another memory node (KTransformers: the second socket adds 0.4 of the first).
+    """
+    return min(cores, host.full_cores) + host.lesser_core_worth * max(cores - host.full_cores, 0.0)
+
+
+def cores_on_top(host: HostRates, taken: float, needed: float) -> float:
+    """Physical cores beside ``taken`` ones that read what ``needed`` full cores do."""
+    if taken + needed <= host.full_cores:
+        return needed
+    worth = core_worth(host, taken) + needed
+    return host.full_cores + (worth - host.full_cores) / host.lesser_core_worth - taken
+
+
 def cores_for(host: HostRates, kv_bytes_per_s: float, weight_bytes_per_s: float) -> float:
     """Cores that read KV and weights at these rates, before any DRAM limit."""
     return kv_bytes_per_s / host.core_bytes_per_s + weight_bytes_per_s / host.core_weight_bytes_per_s

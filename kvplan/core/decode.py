@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kvplan.core.accounts import Placement, Step
-from kvplan.core.cpu import cpu_read_bytes_per_s, weight_read_bytes_per_s
+from kvplan.core.cpu import core_worth, cpu_read_bytes_per_s, weight_read_bytes_per_s
 from kvplan.core.link import link_s
 from kvplan.core.placement import sequences_per_replica
 from kvplan.core.shapes import Plan
@@ -11,10 +11,14 @@ from kvplan.core.weights import read_expert_share, weight_read_bytes
 
 
 def cores_left(plan: Plan) -> float:
-    """Cores that attention can have: all, less engines, index look-ups and whatever else runs, for all tenants."""
+    """Full cores that attention can have: all, less engines, index look-ups and whatever else runs, for all tenants.
+
+    What else runs takes full cores first; the rest counts at its worth. A quarter of a core is always left.
+    """
     lookup = plan.charges.lookup_cores_per_gpu * plan.traffic.gpus
     taken = plan.limits.tenants * (plan.limits.engine_cores + lookup) + plan.limits.other_cores
-    return max((plan.host.cpu_cores - taken) / plan.limits.tenants, 0.25)
+    free = core_worth(plan.host, plan.host.cpu_cores) - core_worth(plan.host, taken)
+    return max(free / plan.limits.tenants, 0.25)
 
 
 def step_link_bytes(plan: Plan, placed: Placement, context_tokens: float, sequences: float) -> float:

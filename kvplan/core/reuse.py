@@ -18,7 +18,8 @@ def intake_s(plan: Plan, prompt_tokens: float, hit_fraction: float) -> float:
     reloaded = prompt_tokens * hit_fraction
     computed = prompt_tokens - reloaded
     computing = prefill_arithmetic_s(plan, computed, reloaded) * plan.model.stages * plan.charges.prefill_factor
-    return computing + prefill_collectives_s(plan, computed, plan.gpu.prefill_peer_gain) + link_s(plan, growing_bytes(plan.kv, reloaded), 0.0)
+    collectives = prefill_collectives_s(plan, computed, plan.gpu.prefill_peer_gain)
+    return computing + collectives + link_s(plan, growing_bytes(plan.kv, reloaded), 0.0)
 
 
 def intake_tokens_per_s(plan: Plan, prompt_tokens: float, hit_fraction: float) -> float:

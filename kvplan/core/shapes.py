@@ -85,7 +85,7 @@ class Charges(NamedTuple):
     """Bytes that CPU cores read in a step for every byte of KV."""
     cpu_tokens: float
     dram_fraction: float
-    """Host memory for every byte of KV, index and alignment included."""
+    """Host memory for every byte of KV: the KV itself."""
     lookup_cores_per_gpu: float
     """Cores that look up and update the index, whatever the batch."""
     sync_s_per_layer: float
@@ -117,6 +117,8 @@ class Charges(NamedTuple):
     Below 1 where every layer is copied by itself."""
     copy_s: float = 0.0
     """Fixed time of one such copy."""
+    dram_index_fraction: float = 0.0
+    """Host memory for every byte of KV beside the KV itself: index, hash tables, alignment."""
 
 
 class GpuRates(NamedTuple):
@@ -164,6 +166,10 @@ class HostRates(NamedTuple):
     """Rate of the way back, from the GPU to host memory, relative to the way there."""
     link_duplex_fraction: float = 1.0
     """Share of its rate that each direction keeps while both are in use."""
+    full_cores: float = 1e30
+    """Cores that read at the rate of one core: performance cores on the memory nodes of the GPUs in use."""
+    lesser_core_worth: float = 1.0
+    """What any further core is worth beside one of those: efficiency cores, and cores of another memory node."""
 
 
 class Limits(NamedTuple):
@@ -191,6 +197,8 @@ class Limits(NamedTuple):
     """Tokens of one prefill pass."""
     offloaded_weight_bytes: float
     """Weights of each GPU that the engine is told to keep in host memory, whatever room there is."""
+    pinned_weight_factor: float = 1.0
+    """Host memory for every byte of weights in it: pinned buffers may be rounded up."""
     state_pool_bytes: float = 0.0
     """Per GPU, set aside for what sequences hold whatever their length, whether they fill it or not; 0: nothing is."""
 
@@ -210,9 +218,13 @@ class Traffic(NamedTuple):
     idle_sessions: float
     reload_fixed_s: float
     reuse_pool_bytes: float
-    """Host memory that the engine is told to reserve for idle KV, all ranks together."""
+    """Host memory that the engine reserves for idle KV because it is told to, all ranks together; 0: it is not told."""
     prefill_wait_fraction: float = 0.0
     """Share of the other requests' prefill that a decoding sequence waits for."""
+    reuse_factor: float = 1.0
+    """Host memory for every byte of idle KV where the pool is sized for the sessions: rounding of pinned buffers."""
+    reuse_least_bytes: float = 0.0
+    """The smallest pool of idle KV with which the engine starts, all ranks together."""
 
 
 class Plan(NamedTuple):

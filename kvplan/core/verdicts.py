@@ -7,6 +7,7 @@ from typing import NamedTuple
 from kvplan.core.accounts import Demand, Loads
 from kvplan.core.decode import decode_step
 from kvplan.core.demand import demand
+from kvplan.core.dram import all_traffic_bytes_per_s
 from kvplan.core.kv_cache import whole_blocks
 from kvplan.core.placement import place
 from kvplan.core.prefill import ttft_s
@@ -42,7 +43,7 @@ def loads(plan: Plan, context_tokens: float, users: float) -> Loads:
 
 def loads_of(plan: Plan, asked: Demand, itl_s: float, first_s: float) -> Loads:
     """The same for a demand and times that are known."""
-    dram = asked.dram_kv_bytes + asked.dram_weight_bytes + asked.dram_reuse_bytes
+    dram = asked.dram_kv_bytes + asked.dram_index_bytes + asked.dram_weight_bytes + asked.dram_reuse_bytes
     dram += asked.dram_engine_bytes + asked.dram_other_bytes
     link = asked.link_kv_bytes_per_s + asked.link_weight_bytes_per_s + asked.link_reload_bytes_per_s
     link += asked.link_written_bytes_per_s + asked.link_collective_bytes_per_s + asked.link_other_bytes_per_s
@@ -53,7 +54,7 @@ def loads_of(plan: Plan, asked: Demand, itl_s: float, first_s: float) -> Loads:
     return Loads(
         ratio(asked.hbm_weight_bytes + asked.hbm_kv_bytes + asked.hbm_overhead_bytes, plan.limits.hbm_bytes),
         ratio(dram, plan.limits.dram_bytes),
-        ratio(asked.dram_copy_bytes_per_s + asked.dram_cpu_bytes_per_s, plan.host.dram_bytes_per_s),
+        ratio(all_traffic_bytes_per_s(asked.dram_traffic), plan.host.dram_bytes_per_s),
         ratio(link, plan.host.link_bytes_per_s),
         ratio(cores, plan.host.cpu_cores),
         ratio(itl_s, plan.limits.itl_s),

@@ -16,7 +16,7 @@ def overridden(host: Host, words: Words) -> Host:
     if words.gpus is not None:
         changes["gpus"] = _gpus(host, words.gpus)
     if words.cpu_cores is not None:
-        changes["cpu_cores"] = Interval.exact(_number(words.cpu_cores, "--cpu-cores"))
+        changes.update(limited_cores(host, _number(words.cpu_cores, "--cpu-cores")))
     if words.dram_gb_per_s is not None:
         changes["dram_bytes_per_s"] = Interval.exact(gb_per_s(_number(words.dram_gb_per_s, "--dram-gb-per-s")))
     if words.numa_nodes is not None:
@@ -29,6 +29,13 @@ def overridden(host: Host, words: Words) -> Host:
         changes["link"] = link_named(words.link)
     changes.update(_memories(host, words))
     return host._replace(**changes) if changes else host  # type: ignore[arg-type]
+
+
+def limited_cores(host: Host, cores: float) -> dict[str, object]:
+    """Fields of a host of which so many cores may be used: all that it has, or a container's part of them."""
+    there = host.installed_cores or (host.cpu_cores.best if host.cpu_cores else None)
+    installed = there if there is not None and there > cores else None
+    return {"cpu_cores": Interval.exact(cores), "installed_cores": installed}
 
 
 def _memories(host: Host, words: Words) -> dict[str, object]:

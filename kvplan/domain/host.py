@@ -80,3 +80,7 @@ class Host(NamedTuple):
     usd_per_hour: float | None = None
     basis: Mapping[str, str] = MappingProxyType({})
     notes: tuple[str, ...] = ()
+    efficiency_cores: float = 0.0
+    """Of the machine's cores, those that are slower by design; 0 where all are alike, or where it is not known."""
+    installed_cores: float | None = None
+    """Cores of the machine where ``cpu_cores`` is a limit below them; None: ``cpu_cores`` are all there are."""

@@ -48,8 +48,7 @@ class Generic:
             block_tokens=1,
             prefill_chunk_tokens=8192,
             engine_dram=nothing,
-            engine_cores=0.0,
-            engine_cores_source="not modelled for engine generic",
+            core_lines=(),
             copies_kv_heads=False,
             warnings=(
                 "engine generic has no activations, runtime or graphs: a real engine fits less",

@@ -10,6 +10,7 @@ from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import KvFormat
 from kvplan.domain.model import Model
+from kvplan.engines.host_lines import CoreLine, HostPool
 from kvplan.engines.pace import Pace
 from kvplan.engines.versions import release
 
@@ -78,8 +79,8 @@ class MemoryPolicy(NamedTuple):
     """Tokens of one prefill pass."""
     engine_dram: Term
     """Host memory of the engine's processes."""
-    engine_cores: float
-    engine_cores_source: str
+    core_lines: tuple[CoreLine, ...]
+    """Cores that the engine's processes keep busy."""
     window_reserve_tokens: int = 0
     """Tokens that a sliding layer reserves beyond its window for every sequence."""
     window_in_flight_tokens: int = 0
@@ -99,6 +100,7 @@ class MemoryPolicy(NamedTuple):
     """More tensor-parallel ranks than KV heads: each rank keeps a copy of one head."""
     warnings: tuple[str, ...] = ()
     pool_levers: tuple[PoolLever, ...] = ()
+    host_pool: HostPool = HostPool()
 
 
 class Engine(Protocol):

@@ -25,6 +25,7 @@ from kvplan.engines.interface import (
 from kvplan.engines.kv_layout import KvLayout, KvQuestion
 from kvplan.engines.llama_cpp_pool import kv_layout as llama_kv_layout
 from kvplan.engines.pace import LLAMA_CPP
+from kvplan.engines.processes import llama_server_processes
 from kvplan.engines.versions import release, within
 from kvplan.units import gib
 
@@ -109,7 +110,6 @@ def gguf_file(deployment: Deployment) -> str:
 
 def server_policy(deployment: Deployment, budget: Term, micro_batch_tokens: int, engine_dram: Term) -> MemoryPolicy:
     """How ``llama-server`` splits a device when it computes so many tokens at a time (``-ub``)."""
-    workers = deployment.layout.gpus
     return MemoryPolicy(
         budget=budget,
         activation=_compute_buffer(deployment, micro_batch_tokens),
@@ -121,8 +121,7 @@ def server_policy(deployment: Deployment, budget: Term, micro_batch_tokens: int,
         state_bytes=StateBytes(4.0, 4.0),
         paged=False,
         engine_dram=engine_dram,
-        engine_cores=1.0 + workers,
-        engine_cores_source="class estimate: server thread and one thread for each GPU",
+        core_lines=llama_server_processes(deployment.layout),
         warnings=_warnings(deployment),
     )
 

@@ -20,6 +20,7 @@ from kvplan.engines.interface import KvKernel, MemoryPolicy, StateBytes, Term, s
 from kvplan.engines.kv_layout import KvLayout, KvQuestion
 from kvplan.engines.mlx_pool import kv_layout as mlx_kv_layout
 from kvplan.engines.pace import MLX
+from kvplan.engines.processes import mlx_processes
 from kvplan.engines.versions import release, within
 from kvplan.units import GIB, gib
 
@@ -80,8 +81,7 @@ class Mlx:
             read_fraction=_MIXTURE_RATE if _is_slow(deployment.model) else Interval.exact(1.0),
             paged=False,
             engine_dram=nothing._replace(formula="inside the one pool"),
-            engine_cores=2.0,
-            engine_cores_source="class estimate: server thread and generation thread",
+            core_lines=mlx_processes(),
             warnings=_warnings(deployment),
         )
 

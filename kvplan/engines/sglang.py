@@ -11,6 +11,7 @@ from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import FP8_DS_MLA, KvFormat
 from kvplan.engines.drafting import draft_warnings, sglang_draft_flags
 from kvplan.engines.free_memory import display_reserve, less
+from kvplan.engines.host_memory import sglang_pool
 from kvplan.engines.interface import (
     KvKernel,
     MemoryPolicy,
@@ -24,6 +25,7 @@ from kvplan.engines.interface import (
 )
 from kvplan.engines.kv_layout import KvLayout, KvQuestion
 from kvplan.engines.pace import SGLANG
+from kvplan.engines.processes import sglang_processes
 from kvplan.engines.sglang_pool import STATE_RATIO
 from kvplan.engines.sglang_pool import kv_layout as sglang_kv_layout
 from kvplan.engines.sglang_rows import WINDOW_RATIO, has_window_pool
@@ -60,10 +62,10 @@ class Sglang:
         return gpu.vendor.lower() not in {"cpu", "apple"}
 
     def memory_policy(self, deployment: Deployment, weight_bytes: float) -> MemoryPolicy:
-        workers = deployment.layout.gpus
+        workers, budget = deployment.layout.gpus, _budget(deployment)
         nothing = "comes out of the share that is not static"
         return MemoryPolicy(
-            budget=_budget(deployment),
+            budget=budget,
             activation=Term(Interval.exact(0.0), nothing, _SOURCE),
             runtime=Term(Interval.exact(0.0), nothing, _SOURCE),
             graphs=Term(Interval.exact(0.0), nothing, _SOURCE),
@@ -77,8 +79,8 @@ class Sglang:
                 f"3 GiB x {workers} worker processes",
                 "class estimate: resident host memory of a scheduler process",
             ),
-            engine_cores=2.0 + workers,
-            engine_cores_source="class estimate: tokenizer, detokenizer, one scheduler for each GPU",
+            core_lines=sglang_processes(deployment.layout),
+            host_pool=sglang_pool(deployment, budget, weight_bytes),
             warnings=(
                 *_state_warnings(deployment, weight_bytes),
                 *_queueing(deployment),

@@ -11,6 +11,7 @@ from kvplan.domain.interval import Interval
 from kvplan.domain.kv_format import KvFormat
 from kvplan.engines.drafting import draft_warnings
 from kvplan.engines.free_memory import display_reserve, less
+from kvplan.engines.host_memory import tensorrt_llm_pool
 from kvplan.engines.interface import (
     KvKernel,
     MemoryPolicy,
@@ -23,6 +24,7 @@ from kvplan.engines.interface import (
 )
 from kvplan.engines.kv_layout import KvLayout, KvQuestion
 from kvplan.engines.pace import TENSORRT_LLM
+from kvplan.engines.processes import tensorrt_llm_processes
 from kvplan.engines.tensorrt_llm_pool import kv_layout as tensorrt_kv_layout
 from kvplan.engines.versions import release, within
 from kvplan.units import gib
@@ -79,8 +81,8 @@ class TensorRtLlm:
             engine_dram=Term(
                 Interval(gib(1.5), gib(3), gib(8)).scaled(workers), f"3 GiB x {workers} processes", class_estimate
             ),
-            engine_cores=2.0 + workers,
-            engine_cores_source="class estimate: server, executor, one process for each GPU",
+            core_lines=tensorrt_llm_processes(deployment.layout),
+            host_pool=tensorrt_llm_pool(deployment),
             warnings=(
                 "not calibrated: TensorRT-LLM's activation and runtime memory are class estimates",
                 *one_server_a_replica(deployment),

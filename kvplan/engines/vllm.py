@@ -11,6 +11,7 @@ from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
 from kvplan.engines import vllm_terms as terms
 from kvplan.engines.drafting import draft_warnings, vllm_draft_flags
+from kvplan.engines.host_memory import vllm_pool
 from kvplan.engines.interface import (
     KvKernel,
     MemoryPolicy,
@@ -23,6 +24,7 @@ from kvplan.engines.interface import (
 )
 from kvplan.engines.kv_layout import KvLayout, KvQuestion
 from kvplan.engines.pace import VLLM
+from kvplan.engines.processes import vllm_processes
 from kvplan.engines.versions import release, within
 from kvplan.engines.vllm_kv import kv_kernels
 from kvplan.engines.vllm_weights import weight_extras
@@ -78,8 +80,8 @@ class Vllm:
                 f"3 GiB x {workers} worker processes",
                 "class estimate: resident host memory of a vLLM worker",
             ),
-            engine_cores=2.0 + workers,
-            engine_cores_source="vLLM docs, CPU resources: API server + engine core + one worker for each GPU",
+            core_lines=vllm_processes(deployment.layout),
+            host_pool=vllm_pool(deployment),
             pool_levers=terms.pool_levers(deployment, version, batched_tokens, max_sequences),
             warnings=(
                 *terms.warnings(deployment),

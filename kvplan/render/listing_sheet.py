@@ -31,6 +31,7 @@ _FIGURES: dict[str, tuple[str, str, Callable[[float], float]]] = {
     "dram_bytes_per_s": ("host memory rate, reached", "GB/s", to_gb_per_s),
     "os_reserve_bytes": ("kept by the system", "GiB", to_gib),
     "cpu_cores": ("CPU cores", "", float),
+    "efficiency_cores": ("efficiency cores", "", float),
     "gpu_share_fraction": ("the GPU may have", "of the pool", float),
     "link_bytes_per_s": ("link to one GPU", "GB/s", to_gb_per_s),
     "display_reserve_bytes": ("held by a desktop", "GiB", to_gib),

@@ -112,6 +112,8 @@ def _host_figures(host: Host) -> list[Figure]:
         ("os_reserve_bytes", _exact(host.os_reserve_bytes), "bytes"),
         ("cpu_cores", host.cpu_cores, "cores"),
     ]
+    if host.efficiency_cores:
+        rows.append(("efficiency_cores", _exact(host.efficiency_cores), "cores"))
     if host.unified_memory:
         rows.append(("gpu_share_fraction", _exact(host.gpu_share_fraction), "fraction"))
     elif host.gpu is not None:

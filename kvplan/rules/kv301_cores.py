@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator
 
 from kvplan.domain.interval import Interval
+from kvplan.engines.host_lines import busy_cores
 from kvplan.rules.context import Context, Judged
 from kvplan.rules.fitting import level_of
 from kvplan.rules.interface import Finding, finding
@@ -38,7 +39,7 @@ def check(context: Context) -> Iterator[Finding]:
         figures={
             "used_cores": dict(used._asdict()),
             "limit_cores": there.best,
-            "engine_cores": judged.frame.situation.policy.engine_cores,
+            "engine_cores": busy_cores(judged.frame.situation.policy.core_lines),
             "gpus": judged.deployment.layout.gpus,
         },
         formula="2 + one for each GPU (vLLM) + the strategy's look-ups and attention <= physical cores",
@@ -50,7 +51,7 @@ def _used(judged: Judged) -> tuple[Interval, bool]:
     """Cores in use, and whether the strategy's own work is among them."""
     budget = judged.configured.budgets.get("cpu_cores")
     neighbours = judged.deployment.neighbours
-    engine = judged.frame.situation.policy.engine_cores * neighbours.tenants + neighbours.cpu_cores
+    engine = busy_cores(judged.frame.situation.policy.core_lines) * neighbours.tenants + neighbours.cpu_cores
     if budget is None or budget.used is None:
         return Interval.exact(engine), False
     own = any(part.name in ("look-up", "attention") for part in budget.parts)

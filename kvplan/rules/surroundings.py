@@ -26,6 +26,7 @@ def contained(host: Host, cpu_limit: str | None, memory_limit: str | None) -> Ho
         cores = cpus(cpu_limit) / 2
         changes["cpu_cores"] = Interval.exact(cores) if host.cpu_cores is None else host.cpu_cores.map(
             lambda value: min(value, cores))  # fmt: skip
+        changes["installed_cores"] = host.installed_cores or (host.cpu_cores.best if host.cpu_cores else None)
     if memory_limit is not None and not host.unified_memory:
         usable = quantity_bytes(memory_limit)
         if host.dram_bytes is not None:
@@ -45,6 +46,8 @@ def several(host: Host, nodes: int) -> Host:
         dram_bytes_per_s=host.dram_bytes_per_s.scaled(nodes) if host.dram_bytes_per_s else None,
         numa_nodes=host.numa_nodes * nodes if host.numa_nodes else None,
         os_reserve_bytes=host.os_reserve_bytes * nodes,
+        efficiency_cores=host.efficiency_cores * nodes,
+        installed_cores=host.installed_cores * nodes if host.installed_cores else None,
     )
 
 

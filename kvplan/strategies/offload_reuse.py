@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 
 from kvplan.core.accounts import Placement
+from kvplan.engines.host_memory import HICACHE_LEAST
+from kvplan.engines.versions import release
 from kvplan.strategies.interface import Ends, Input, Method, PlainStrategy, Situation
 from kvplan.strategies.methods import method_for, methods_of
 from kvplan.strategies.methods.reload import CONNECTOR, UNKNOWN_SIZE, layout_of, reload_charges
-from kvplan.units import GIB
+from kvplan.units import GB, GIB
 
 _BREAK_EVEN = (
     "faster than recomputing from L tokens on: L x KV bytes / rate = prefill of L tokens",
@@ -55,16 +57,20 @@ class OffloadReuse(PlainStrategy):
         return self.evidence if method is None else method.evidence
 
     def flags(self, situation: Situation, placed: Placement) -> tuple[str, ...] | None:
-        deployment, method = situation.deployment, self.method(situation)
-        if method is None or deployment.engine.name not in method.stock_engines:
+        deployment, layout, method = situation.deployment, situation.deployment.layout, self.method(situation)
+        engine = deployment.engine
+        sessions = max(deployment.workload.idle_sessions, deployment.workload.users)
+        ranks, asked = layout.tp * layout.pp, deployment.settings.kv_offloading_bytes
+        rank_bytes = asked / ranks if asked else placed.growing_bytes * sessions / layout.dp
+        if engine.name == "tensorrt-llm" and release(engine.version) >= (1, 2):
+            config = f"kv_cache_config: {{host_cache_size: {math.ceil(rank_bytes)}}}"
+            return (f"--extra_llm_api_options <(echo '{config}')",)
+        if method is None or engine.name not in method.stock_engines:
             return None
-        if deployment.engine.name == "sglang":
-            return ("--enable-hierarchical-cache", "--hicache-ratio 2")
-        kept = placed.growing_bytes * max(deployment.workload.idle_sessions, deployment.workload.users)
-        held = deployment.settings.kv_offloading_bytes or kept * deployment.layout.tp * deployment.layout.pp
-        total_gib = max(1, math.ceil(held / GIB))
+        if engine.name == "sglang":
+            return ("--enable-hierarchical-cache", _hicache(situation, rank_bytes))
         chosen = ("--kv-offloading-backend lmcache",) if method.name == "lmcache" else ()
-        return (f"--kv-offloading-size {total_gib}", *chosen)
+        return (f"--kv-offloading-size {max(1, math.ceil(rank_bytes * ranks / GIB))}", *chosen)
 
     def notes(self, situation: Situation) -> tuple[str, ...]:
         found = ["a request whose own KV does not fit in HBM still does not fit"]
@@ -74,7 +80,16 @@ class OffloadReuse(PlainStrategy):
             found.append(f"copied in {layout.words}")
         if situation.deployment.workload.prefix_hit_fraction == 0.0:
             found.append("judged at a hit fraction of 0: give --prefix-hit-fraction to see what it is worth")
-        return tuple(found)
+        return (*found, *situation.policy.host_pool.limits)
+
+
+def _hicache(situation: Situation, rank_bytes: float) -> str:
+    """A size as it was given, else a share of the device's pool, which is known to be large enough to start with."""
+    layout, pool = situation.deployment.layout, situation.policy.host_pool.least_bytes.best
+    if situation.deployment.settings.kv_offloading_bytes or not pool:
+        return f"--hicache-size {max(1, math.ceil(rank_bytes / GB))}"
+    share = rank_bytes * layout.gpus * HICACHE_LEAST / pool
+    return f"--hicache-ratio {max(HICACHE_LEAST, math.ceil(10.0 * share) / 10.0):g}"
 
 
 STRATEGIES = (OffloadReuse(),)

@@ -100,6 +100,13 @@ BY_NAME: dict[str, Recipe] = {
     "hbm_bytes": whole(10, 11.5, 2**34, 1e30),
     "spill_to_bytes": whole(9.5, 11.5, 2**34, 1e30),
     "reuse_pool_bytes": whole(9, 12, 0, 0),
+    "reuse_least_bytes": whole(9, 12, 0, 0),
+    "reuse_factor": between(1, 2, 1, 1),
+    "pinned_weight_factor": between(1, 2, 1, 1),
+    "full_cores": among(1, 8, 16, 56, 1e30),
+    "lesser_core_worth": between(0.2, 1, 1, 0.4),
+    "taken": between(0, 96, 0, 1),
+    "needed": between(0, 96, 0, 1),
     "dram_bytes": whole(10.5, 12.5, 0, 1e30),
     "itl_s": magnitude(-2.5, 0, 0.05),
     "ttft_s": magnitude(-1, 2, 0),
@@ -136,6 +143,7 @@ BY_NAME: dict[str, Recipe] = {
     "link_fraction": SHARE,
     "cpu_fraction": SHARE,
     "dram_fraction": SHARE,
+    "dram_index_fraction": SHARE,
 }
 """By the whole name; what is not here goes by its ending."""
 

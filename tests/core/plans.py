@@ -59,12 +59,14 @@ def plan(kv: KvGrowths, **fields: float) -> Plan:
             sequence_s=0.0, launch_s=0.0,
         ),
         "host": HostRates(*[EVERYTHING] * len(HostRates._fields))._replace(
-            cpu_dram_fraction=1.0, cpu_weight_fraction=1.0, link_out_fraction=1.0, link_duplex_fraction=1.0
+            cpu_dram_fraction=1.0, cpu_weight_fraction=1.0, link_out_fraction=1.0, link_duplex_fraction=1.0,
+            lesser_core_worth=1.0
         ),
         "limits": zeros(Limits)._replace(
-            hbm_bytes=EVERYTHING, dram_bytes=EVERYTHING, itl_s=EVERYTHING, tenants=1.0, prefill_chunk_tokens=EVERYTHING
+            hbm_bytes=EVERYTHING, dram_bytes=EVERYTHING, itl_s=EVERYTHING, tenants=1.0, prefill_chunk_tokens=EVERYTHING,
+            pinned_weight_factor=1.0,
         ),
-        "traffic": zeros(Traffic)._replace(gpus=1.0, replicas=1.0, prompt_fraction=1.0),
+        "traffic": zeros(Traffic)._replace(gpus=1.0, replicas=1.0, prompt_fraction=1.0, reuse_factor=1.0),
     }
     for name, value in fields.items():
         owners = [key for key, record in records.items() if name in getattr(record, "_fields", ())]

@@ -85,7 +85,7 @@ class SequencesCase(NamedTuple):
 def test_kv_bytes_of_sequences(case: SequencesCase) -> None:
     kinds, tokens, ranks, element_bytes, vector_bytes, block_tokens, reserve, chunk, window_share, sequences = case
     policy = MemoryPolicy(
-        NOTHING, NOTHING, NOTHING, NOTHING, block_tokens, 1, NOTHING, 0.0, "a test",
+        NOTHING, NOTHING, NOTHING, NOTHING, block_tokens, 1, NOTHING, (),
         window_reserve_tokens=reserve, window_in_flight_tokens=chunk, window_growth_fraction=window_share,
     )  # fmt: skip
     storage = naive.Storage(element_bytes, vector_bytes, block_tokens, reserve, chunk, window_share)

@@ -109,7 +109,8 @@ def test_the_step_waits_for_the_chosen_among_the_experts_that_left(case: ExpertC
     assert asked.attention_cores == pytest.approx(busy, rel=1e-9)
     assert asked.dram_weight_bytes == moved * machine.gpus
     read = machine.gpus * work.cpu_weight_bytes / machine.weight_share_of_dram
-    assert asked.dram_cpu_bytes_per_s == pytest.approx(read, rel=1e-9)
+    cores = asked.dram_traffic.attended_kv_bytes_per_s + asked.dram_traffic.multiplied_weight_bytes_per_s
+    assert cores == pytest.approx(read, rel=1e-9)
     assert asked.link_weight_bytes_per_s == pytest.approx(work.link_weight_bytes, rel=1e-9)
 
 

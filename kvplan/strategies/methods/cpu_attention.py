@@ -92,7 +92,8 @@ _TABLES = 150.0
 _SAMPLED = 0.02
 _TABLE_READS = 0.03
 """4.5 ms of look-ups for a sequence of 96k tokens, as KV read at 80 GB/s."""
-GATHER_RATE = Interval(0.41, 0.45, 0.50)
+GATHER_RATE = Interval(0.58, 0.70, 0.88)
+"""80 to 88 GB/s at 32 cores of one socket and 32 of another, which add 0.4 of theirs, at 2.8 GB/s a core."""
 _PIG_SYNC_S = Interval(0.0004, 0.0006, 0.0008)
 
 
@@ -110,7 +111,8 @@ def _magicpig(situation: Situation) -> Ends:
         read_tokens=68.0,
         cpu_fraction=(1.0 - dense) * read,
         cpu_rate_fraction=GATHER_RATE,
-        dram_fraction=(1.0 - dense) * (1.0 + tables),
+        dram_fraction=1.0 - dense,
+        dram_index_fraction=Interval(0.98, 1.0, 1.02).scaled(tables),
         sync_s_per_layer=_PIG_SYNC_S,
         serial_fraction=Interval(0.7, 1.0, 1.0),
     )
@@ -123,7 +125,7 @@ MAGICPIG = Method(
     charges=_magicpig,
     formula=(
         "HBM   = weights + overheads + users x (KV bytes of 2 layers + 68 tokens)",
-        "DRAM  = users x KV bytes of the other layers x (1 + 150 table entries of 2 bytes, 4 above 64k, for every key)",
+        "DRAM  = users x (KV bytes of the other layers + 150 table entries of 2 bytes, 4 above 64k, for every key)",
         "CPU   = users x KV bytes x (2 % for every query head of a KV head + 3 % of look-ups)",
         "T     = GPU step + CPU bytes / rate of gathered reads + layers x t_sync",
     ),
@@ -178,6 +180,8 @@ _LOCAL_TOKENS = 4096.0
 _BLOCK_TOKENS = Interval(4096.0, 4096.0, 12288.0)
 """32 blocks of 128 tokens; 96 in one of its runs."""
 _DIGESTS = Interval(1 / 256, 1 / 128, 1 / 32)
+_KT_INDEX = Interval(0.0, 0.03, 0.06)
+"""145.49 GB of host memory for 137.4 GB of KV at 1M tokens, nothing beside the KV at 4K; source: its page."""
 _KT_SYNC_S = Interval(0.00008, 0.00012, 0.0002)
 
 
@@ -190,6 +194,7 @@ def _ktransformers(situation: Situation) -> Ends:
         cpu_fraction=_DIGESTS,
         cpu_tokens=_BLOCK_TOKENS,
         dram_fraction=1.0,
+        dram_index_fraction=_KT_INDEX,
         sync_s_per_layer=_KT_SYNC_S,
         serial_fraction=Interval(0.7, 1.0, 1.0),
     )
@@ -202,7 +207,7 @@ KTRANSFORMERS = Method(
     charges=_ktransformers,
     formula=(
         "HBM   = weights + overheads + users x 4096 recent tokens",
-        "DRAM  = users x KV bytes",
+        "DRAM  = users x (KV bytes + up to 6 % of digests)",
         "CPU   = users x (32 chosen blocks of 128 tokens + a digest of every block)",
         "T     = GPU step on the recent tokens + CPU bytes / min(cores x 2.8 GB/s, 0.5 x DRAM rate) + layers x t_sync",
     ),

@@ -167,7 +167,8 @@ def _retrieval_attention(situation: Situation) -> Ends:
         read_tokens=640.0,
         cpu_fraction=_SCANNED.scaled(queries),
         cpu_rate_fraction=GATHER_RATE,
-        dram_fraction=Interval(1.0, 1.1, 1.5),
+        dram_fraction=1.0,
+        dram_index_fraction=Interval(0.0, 0.1, 0.5),
         serial_fraction=Interval(0.9, 1.0, 1.0),
         prefill_factor=PREFILL,
     )
