@@ -72,7 +72,5 @@ def _resident_formula(judged: Judged) -> str:
     return f"sequences on the GPU x ({one}){pool}"
 
 
-
-
 def _proof(judged: Judged) -> tuple[str, ...]:
     return judged.strategy.proof(Situation(judged.deployment, judged.policy, {}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kvplan.assess import constants
 from kvplan.assess.frame import Frame
 from kvplan.core.answers import Question
 from kvplan.core.served import mean_tokens, running_users
@@ -21,7 +22,8 @@ def _numa_notes(deployment: Deployment, strategy: Strategy) -> tuple[str, ...]:
     if not strategy.second_pool or deployment.layout.gpus >= nodes:
         return ()
     return (
-        f"cores and DRAM of all {nodes} NUMA nodes are counted: pin it to the GPU's own, or keep to one node's share",
+        f"of {nodes} NUMA nodes those without its GPU count {constants.REMOTE_NODE_GAIN.best:g} of their cores and DRAM"
+        " rate: pin it to the GPU's own",
     )
 
 

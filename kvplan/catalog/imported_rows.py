@@ -59,9 +59,7 @@ def model_of_row(name: str, row: Mapping[str, Any], where: str, source: str) -> 
         model = model._replace(weights=weight_elements(row["weights"], where), tower_elements_unknown=False)
     if "stored" in row:
         model = model._replace(stored=stored_weights(row["stored"], where), tower_elements_unknown=False)
-    return model._replace(
-        hub_id=row.get("hub_id"), catalog_name=name, published_parameters=row.get("parameters")
-    )
+    return model._replace(hub_id=row.get("hub_id"), catalog_name=name, published_parameters=row.get("parameters"))
 
 
 def written_row(name: str, head: Mapping[str, Any], model: Model, keys: Mapping[str, Any] | None) -> WrittenRow:
@@ -105,6 +103,4 @@ def _candidates(model: Model, keys: Mapping[str, Any] | None) -> Iterator[tuple[
 
 def _compared(model: Model) -> Model:
     """Without what the row says in its own words."""
-    return model._replace(
-        name="", source="", hub_id=None, catalog_name=None, published_parameters=None, warnings=()
-    )
+    return model._replace(name="", source="", hub_id=None, catalog_name=None, published_parameters=None, warnings=())

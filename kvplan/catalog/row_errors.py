@@ -11,9 +11,7 @@ from kvplan.errors import CatalogError, did_you_mean
 from kvplan.units import shorten
 
 
-def in_one_line(
-    error: ValidationError, where: str, known: Iterable[str], *, path: Sequence[str] = ()
-) -> CatalogError:
+def in_one_line(error: ValidationError, where: str, known: Iterable[str], *, path: Sequence[str] = ()) -> CatalogError:
     """The error of a row; ``path`` leads to the table that was checked, ``known`` are the keys that there could be."""
     first = error.errors(include_url=False)[0]
     key = shorten(".".join(str(part) for part in (*path, *first["loc"])))

@@ -73,8 +73,12 @@ class HubRepository:
         at = self._revision if name == "config.json" else self.commit or self._revision
         path: str = self._ask(
             lambda: self._hub.hf_hub_download(
-                self._hub_id, name, revision=at, endpoint=self._endpoint,
-                local_files_only=self.offline, library_name=_OURSELVES,
+                self._hub_id,
+                name,
+                revision=at,
+                endpoint=self._endpoint,
+                local_files_only=self.offline,
+                library_name=_OURSELVES,
             )  # fmt: skip
         )
         return path

@@ -82,9 +82,7 @@ def check_heads(heads: int, kv_heads: int, where: str) -> None:
         )
 
 
-def windowed(
-    slides: Sequence[bool], window: int | None, one: KvLayers, kind: str = "sliding"
-) -> tuple[KvLayers, ...]:
+def windowed(slides: Sequence[bool], window: int | None, one: KvLayers, kind: str = "sliding") -> tuple[KvLayers, ...]:
     """Full and sliding (or chunked) layers of one geometry, that of ``one``; without a window all are full."""
     sliding = sum(slides) if window is not None else 0
     whole = len(slides) - sliding

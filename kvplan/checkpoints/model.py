@@ -48,7 +48,9 @@ def model_from_config(
         mtp_kv=architecture.mtp_kv,
         latent_sides=architecture.latent_sides,
         warnings=(
-            *architecture.warnings, *stored.warnings, *((towers.UNKNOWN,) if unknown else ()),
+            *architecture.warnings,
+            *stored.warnings,
+            *((towers.UNKNOWN,) if unknown else ()),
             *_untold(architecture, weights, published_parameters),
         ),
     )

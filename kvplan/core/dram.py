@@ -35,9 +35,7 @@ def index_bytes(plan: Plan, placed: Placement, users: float) -> float:
     return users * gpus_per_replica * plan.charges.dram_index_fraction * placed.growing_bytes
 
 
-def dram_traffic(
-    plan: Plan, placed: Placement, step: Step, context_tokens: float, sequences: float
-) -> DramTraffic:
+def dram_traffic(plan: Plan, placed: Placement, step: Step, context_tokens: float, sequences: float) -> DramTraffic:
     """Bytes in and out of host memory a second: every copy over a link crosses it once, and cores read in it.
 
     Cores do not reach the whole rate, so that their bytes are divided by the share that they do.

@@ -133,7 +133,12 @@ SCHEMES: dict[str, WeightScheme] = _Schemes(
         _mix("tq1_0", 2.19, _GGML_BLOCKS + ", embedding in q4_k", _TWO_BITS),
         _mix("q1_0", 1.125, "block size of ggml-common.h", _TWO_BITS),
         WeightScheme(
-            "mxfp4_moe", 4.25, kept_bits=8.5, experts_only=True, llama_cpp=True, read_fraction=_K_QUANT,
+            "mxfp4_moe",
+            4.25,
+            kept_bits=8.5,
+            experts_only=True,
+            llama_cpp=True,
+            read_fraction=_K_QUANT,
             source="GGUF: routed experts in mxfp4, the rest in q8_0; block sizes of ggml-common.h",
         ),
         WeightScheme(

@@ -17,10 +17,7 @@ _SIXTEEN_BIT = 2.0
 def weight_extras(deployment: Deployment) -> float:
     """Bytes on one GPU beside its even share of the checkpoint."""
     return (
-        _rotary_table(deployment)
-        + _latent_extras(deployment)
-        + _whole_tower(deployment)
-        + _padded_experts(deployment)
+        _rotary_table(deployment) + _latent_extras(deployment) + _whole_tower(deployment) + _padded_experts(deployment)
     )
 
 

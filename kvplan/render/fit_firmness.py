@@ -91,5 +91,3 @@ def then_words(turn: Turn) -> str:
     missed = humans.budget_in_short(turn.bound_by)
     instead = f"{turn.strategy} works then" if turn.strategy else "nothing works then"
     return f"it misses {missed}, and {instead}"
-
-

@@ -100,9 +100,7 @@ def _uncounted(split: GpuMemory, each: str) -> str:
     return f"{humans.gib_span(split.kv_pool_bytes)}{each} is left for KV"
 
 
-def pool_facts(
-    pool: KvPool, deployment: Deployment, each: str, predicted: Prediction | None
-) -> list[tuple[str, str]]:
+def pool_facts(pool: KvPool, deployment: Deployment, each: str, predicted: Prediction | None) -> list[tuple[str, str]]:
     """What the pool holds, and the lines that the engine itself writes."""
     longest = humans.count(deployment.settings.max_model_len or deployment.workload.context_tokens)
     blocks = "" if pool.log_line is None else f" in {humans.count(pool.blocks)} blocks"

@@ -120,9 +120,7 @@ def _hosts(answer: HostList) -> Listing:
         (0, 2, 3, 4), (0, 2, 3),
     )  # fmt: skip
     rows = sorted(answer.rows, key=lambda row: _place(row.host))
-    return Listing(
-        columns, [_host(row) for row in rows], choices, _footer(answer), [_group(row.host) for row in rows]
-    )
+    return Listing(columns, [_host(row) for row in rows], choices, _footer(answer), [_group(row.host) for row in rows])
 
 
 def _place(host: Host) -> tuple[int, int]:

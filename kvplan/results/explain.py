@@ -56,9 +56,7 @@ class TopicList:
         return {"schema": LIST_SCHEMA, "kvplan_version": __version__, "topics": rows}
 
 
-def explain(
-    name: str, catalog: Sequence[str] = (), words: Words | None = None
-) -> Explanation | ModelSheet | HostSheet:
+def explain(name: str, catalog: Sequence[str] = (), words: Words | None = None) -> Explanation | ModelSheet | HostSheet:
     """What stands behind a name. Where a strategy and a figure share it (``hbm``), the strategy has that text.
 
     ``words`` say for which deployment: InputError where the name is no strategy, and so does not depend on one.

@@ -70,9 +70,7 @@ def _unit(name: str) -> str:
     return "bytes" if name.endswith("_bytes") else "tokens" if name.startswith("kv_tokens") else "sequences"
 
 
-def _expected(
-    start: EngineStart, frame: Frame, split: GpuMemory, observed: dict[str, float]
-) -> dict[str, Interval]:
+def _expected(start: EngineStart, frame: Frame, split: GpuMemory, observed: dict[str, float]) -> dict[str, Interval]:
     """What kvplan says of the figures that this engine has."""
     policy, deployment = frame.situation.policy, frame.deployment
     assert deployment.host.gpu is not None

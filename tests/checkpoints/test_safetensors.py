@@ -178,6 +178,7 @@ def test_integers_packed_in_a_way_that_is_not_told_are_believed(tmp_path: Path) 
 @pytest.mark.parametrize("bits", [2, 8])
 def test_modules_with_bits_of_their_own_are_believed(tmp_path: Path, bits: int) -> None:
     """GPTQModel's ``dynamic`` gives any module other bits than the file states for all."""
+
     def linear(name: str, outputs: int, inputs: int) -> Iterator[Any]:
         yield f"{name}.qweight", ("I32", (inputs * bits // 32, outputs))
 

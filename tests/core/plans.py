@@ -26,7 +26,11 @@ def zeros(kind: Any) -> Any:
 
 
 RESIDENT: Charges = zeros(Charges)._replace(
-    resident_fraction=1.0, read_fraction=1.0, link_rate_fraction=1.0, cpu_rate_fraction=1.0, prefill_factor=1.0,
+    resident_fraction=1.0,
+    read_fraction=1.0,
+    link_rate_fraction=1.0,
+    cpu_rate_fraction=1.0,
+    prefill_factor=1.0,
     kv_rate_fraction=1.0,
 )
 
@@ -55,15 +59,27 @@ def plan(kv: KvGrowths, **fields: float) -> Plan:
         ),
         "charges": RESIDENT,
         "gpu": GpuRates(*[EVERYTHING] * len(GpuRates._fields))._replace(
-            step_overhead_s=0.0, all_reduce_s=0.0, peer_over_link=0.0, moe_layer_s=0.0, first_token_s=0.0,
-            sequence_s=0.0, launch_s=0.0,
+            step_overhead_s=0.0,
+            all_reduce_s=0.0,
+            peer_over_link=0.0,
+            moe_layer_s=0.0,
+            first_token_s=0.0,
+            sequence_s=0.0,
+            launch_s=0.0,
         ),
         "host": HostRates(*[EVERYTHING] * len(HostRates._fields))._replace(
-            cpu_dram_fraction=1.0, cpu_weight_fraction=1.0, link_out_fraction=1.0, link_duplex_fraction=1.0,
-            lesser_core_worth=1.0
+            cpu_dram_fraction=1.0,
+            cpu_weight_fraction=1.0,
+            link_out_fraction=1.0,
+            link_duplex_fraction=1.0,
+            lesser_core_worth=1.0,
         ),
         "limits": zeros(Limits)._replace(
-            hbm_bytes=EVERYTHING, dram_bytes=EVERYTHING, itl_s=EVERYTHING, tenants=1.0, prefill_chunk_tokens=EVERYTHING,
+            hbm_bytes=EVERYTHING,
+            dram_bytes=EVERYTHING,
+            itl_s=EVERYTHING,
+            tenants=1.0,
+            prefill_chunk_tokens=EVERYTHING,
             pinned_weight_factor=1.0,
         ),
         "traffic": zeros(Traffic)._replace(gpus=1.0, replicas=1.0, prompt_fraction=1.0, reuse_factor=1.0),

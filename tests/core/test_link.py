@@ -26,9 +26,7 @@ def copied_s(total_bytes: int, piece_bytes: int, bytes_per_s: float, copy_s: flo
     return seconds
 
 
-@given(
-    pieces=st.integers(1, 200), piece=st.integers(1, 4096), rate=st.floats(1e3, 1e9), copy_s=st.floats(0.0, 1e-2)
-)
+@given(pieces=st.integers(1, 200), piece=st.integers(1, 4096), rate=st.floats(1e3, 1e9), copy_s=st.floats(0.0, 1e-2))
 def test_every_copy_takes_its_fixed_time(pieces: int, piece: int, rate: float, copy_s: float) -> None:
     total = pieces * piece
     achieved = achieved_bytes_per_s(rate, float(piece), copy_s)

@@ -22,9 +22,7 @@ def read(name: str) -> EngineLog:
 
 
 def in_gib(rank: Rank) -> dict[str, float]:
-    return {
-        name: round(value / GIB, 3) if name.endswith("_bytes") else value for name, value in rank.figures.items()
-    }
+    return {name: round(value / GIB, 3) if name.endswith("_bytes") else value for name, value in rank.figures.items()}
 
 
 def written(folder: Path, text: str | bytes, name: str = "some.log") -> str:

@@ -50,8 +50,12 @@ def deployment_of(model: Model, engine: str, **words: Any) -> Deployment:
 
 
 def layout_of(
-    model: Model | str, engine: str, pool_bytes: float | None = None, kv: KvKernel | None = None,
-    drafting: Drafting | None = None, **words: Any,
+    model: Model | str,
+    engine: str,
+    pool_bytes: float | None = None,
+    kv: KvKernel | None = None,
+    drafting: Drafting | None = None,
+    **words: Any,
 ) -> KvLayout:
     """What the engine answers for a model."""
     known = load_model(model, ()) if isinstance(model, str) else model

@@ -24,9 +24,7 @@ def copied_bytes(strategy: str = "offload-reuse", **words: object) -> float:
         ("deepseek-v2-lite", 1, 72, 1.898),
     ],
 )  # fmt: skip
-def test_vllm_copies_pages_before_0_12_and_blocks_since(
-    model: str, tp: int, before_kb: float, since_mb: float
-) -> None:
+def test_vllm_copies_pages_before_0_12_and_blocks_since(model: str, tp: int, before_kb: float, since_mb: float) -> None:
     old, new = (copied_bytes(model=model, gpus=tp, tp=tp, engine=f"vllm@{version}") for version in ("0.11", "0.12"))
     assert old == before_kb * 1024
     assert new == pytest.approx(since_mb * 2**20, rel=1e-3)

@@ -207,12 +207,11 @@ def capacity_ratio(row: Row) -> Three:
 
 
 def tables_gb(row: Row) -> Three:
-    """MagicPIG's hash tables; its default has 150 of them."""
-    kept = 1.0 - 2.0 / frame_of(row, users=1).deployment.model.layers
+    """MagicPIG's hash tables, all layers, in 2^30 bytes as its table of sizes fits best; its default has 150 of them."""
     return three(
         ends_of(row, users=1),
-        lambda plan: (plan.charges.dram_fraction - kept) * growing_bytes(plan.kv, float(row["context"]))
-        * row["tables"] / 150.0 / 1e9,
+        lambda plan: plan.charges.dram_index_fraction * growing_bytes(plan.kv, float(row["context"]))
+        * row["tables"] / 150.0 / GIB,
     )  # fmt: skip
 
 
@@ -220,8 +219,10 @@ def dram_gb(row: Row) -> Three:
     users = float(row.get("users", 1))
     one = float(row["context"])
     return three(
-        ends_of(row), lambda plan: users * plan.charges.dram_fraction * growing_bytes(plan.kv, one) / 1e9
-    )
+        ends_of(row),
+        lambda plan: users * (plan.charges.dram_fraction + plan.charges.dram_index_fraction)
+        * growing_bytes(plan.kv, one) / 1e9,
+    )  # fmt: skip
 
 
 FIGURES: dict[str, tuple[Callable[[Row], Three], str]] = {

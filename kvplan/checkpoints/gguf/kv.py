@@ -203,9 +203,7 @@ def _index_keys(keys: GgufKeys) -> KvLayers:
     return kv_layers.index_keys(0, width, heads)
 
 
-def _mtp(
-    keys: GgufKeys, attention: _Attention, kv_heads: tuple[int, ...], indexed: Set[int]
-) -> tuple[KvLayers, ...]:
+def _mtp(keys: GgufKeys, attention: _Attention, kv_heads: tuple[int, ...], indexed: Set[int]) -> tuple[KvLayers, ...]:
     """What the MTP blocks cache while they speculate."""
     found: Counter[KvLayers] = Counter()
     for block in range(keys.layers, keys.blocks):

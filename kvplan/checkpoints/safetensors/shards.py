@@ -201,9 +201,7 @@ class _Seen:
 def _stated(total_bytes: int | None, why: str) -> Checkpoint:
     if total_bytes is None:
         return Checkpoint(warnings=(f"{why}, and no total is stated: weight bytes are computed from the config",))
-    return Checkpoint(
-        total_bytes=total_bytes, warnings=(f"{why}: weight bytes are the total that is stated for them",)
-    )
+    return Checkpoint(total_bytes=total_bytes, warnings=(f"{why}: weight bytes are the total that is stated for them",))
 
 
 def _beside(names: set[str]) -> Iterator[str]:

@@ -129,5 +129,3 @@ def _pool(laid: Laid, pool_bytes: int) -> PoolCount:
     blocks = pool_bytes // laid.grouping.block_bytes
     request = pool.counted_blocks(laid.grouping, rules, longest, laid.in_flight, dcp)
     return pool.count_pool(laid.grouping, rules, blocks, request, longest, dcp)
-
-

@@ -82,9 +82,7 @@ _STRATEGY = record(
     break_even=nullable(described(BREAK_EVEN, "of strategies that reload KV")),
 )
 
-_LENGTHS = record(
-    quantiles=listed(record(fraction=NUMBER, tokens=POSITIVE)), mean_tokens=_ENDS_OF_NUMBER, source=TEXT
-)
+_LENGTHS = record(quantiles=listed(record(fraction=NUMBER, tokens=POSITIVE)), mean_tokens=_ENDS_OF_NUMBER, source=TEXT)
 
 FIT = envelope(
     "fit",

@@ -50,8 +50,12 @@ SCOUTATTENTION = Method(
     ),
     inputs=(
         Input("share of the chosen tokens on the CPU", _CPU_SHARE, "", "ScoutAttention: 8.2 %, recalled above 12 %"),
-        Input("share recalled over the link", _RECALL_SHARE, "",
-              "what brings 8.2 % back every few steps; block turnover below 15 % between tokens"),
+        Input(
+            "share recalled over the link",
+            _RECALL_SHARE,
+            "",
+            "what brings 8.2 % back every few steps; block turnover below 15 % between tokens",
+        ),
         Input("synchronization for each layer", _SYNC_S, "s", "KTransformers 0.12 ms"),
         _CORE_RATE,
     ),
