@@ -107,8 +107,8 @@ def pool_facts(pool: KvPool, deployment: Deployment, each: str, predicted: Predi
     held = f"{humans.gib_words(pool.pool_bytes)}{each} holds {humans.count(pool.tokens)} tokens{blocks}"
     if predicted is not None:
         span = f"{humans.count(predicted.fewest_tokens or 0)}..{humans.count(predicted.most_tokens or pool.tokens)}"
-        size = humans.gib_span(predicted.split.kv_pool_bytes)
-        held = f"{size}{each} holds {humans.count(pool.tokens)} tokens ({span}){blocks}"
+        pool_gib = humans.gib_span(predicted.split.kv_pool_bytes)
+        held = f"{pool_gib}{each} holds {humans.count(pool.tokens)} tokens ({span}){blocks}"
     if pool.max_concurrency is not None:
         held += f", {pool.max_concurrency:,.2f} sequences of {longest} tokens"
     return [("Pool", held), *(("Log line", line) for line in (pool.log_line or "").splitlines())]

@@ -105,6 +105,7 @@ BY_NAME: dict[str, Recipe] = {
     "pinned_weight_factor": between(1, 2, 1, 1),
     "full_cores": among(1, 8, 16, 56, 1e30),
     "lesser_core_worth": between(0.2, 1, 1, 0.4),
+    **dict.fromkeys(("prefill_peer_gain", "rate_gain"), between(0.8, 2.5, 1)),
     "taken": between(0, 96, 0, 1),
     "needed": between(0, 96, 0, 1),
     "dram_bytes": whole(10.5, 12.5, 0, 1e30),

@@ -66,6 +66,7 @@ def plan(kv: KvGrowths, **fields: float) -> Plan:
             first_token_s=0.0,
             sequence_s=0.0,
             launch_s=0.0,
+            prefill_peer_gain=1.0,
         ),
         "host": HostRates(*[EVERYTHING] * len(HostRates._fields))._replace(
             cpu_dram_fraction=1.0,

@@ -16,7 +16,9 @@ from tests.core.plans import full, plan
 
 
 def host(full_cores: float, worth: float, cores: float = 64.0) -> HostRates:
-    return HostRates(1e9, 1e12, cores, 2.8e9, 0.5, 8e9, 0.85, full_cores, worth)
+    return HostRates(
+        1e9, 1e12, cores, 2.8e9, 0.5, 8e9, 0.85, full_cores=full_cores, lesser_core_worth=worth
+    )  # fmt: skip
 
 
 def naive_worth(full_cores: int, worth: float, cores: int) -> float:
@@ -85,13 +87,14 @@ def test_what_moves_is_counted_once_and_grows_with_tenants(
     )  # fmt: skip
     placed = place(subject, float(tokens), float(users))
     step = decode_step(subject, placed, float(tokens), float(users))
-    moved = dram_traffic(subject, step, float(tokens), sequences_per_replica(subject, float(users)))
+    moved = dram_traffic(subject, placed, step, float(tokens), sequences_per_replica(subject, float(users)))
     one = 2.0 * tokens
     requests = tenants * users / (10 * 0.5)
     assert moved.fetched_kv_bytes_per_s == pytest.approx(tenants * users * chosen * one / 0.5)
     assert moved.attended_kv_bytes_per_s == pytest.approx(tenants * users * on_cpu * one / 0.5 / 0.5)
     assert moved.reloaded_kv_bytes_per_s == pytest.approx(reuse * requests * hit * one)
-    assert moved.written_kv_bytes_per_s == pytest.approx(requests * (1.0 - hit) * one)
+    decoded = tenants * users * 2.0 / 0.5 * (1.0 - reuse)  # active KV is written token by token as well
+    assert moved.written_kv_bytes_per_s == pytest.approx(requests * (1.0 - hit) * one + decoded)
     assert (moved.streamed_weight_bytes_per_s, moved.multiplied_weight_bytes_per_s) == (0.0, 0.0)
     assert all_traffic_bytes_per_s(moved) == pytest.approx(sum(moved))
 

@@ -84,7 +84,7 @@ def test_new_prompts_are_written_at_the_rate_of_the_way_out() -> None:
     asked = demand(subject, placed, decode_step(subject, placed, 100.0, 10.0), 100.0, 10.0)
     assert kv_out_bytes_per_s(subject) == 500.0
     assert asked.link_written_bytes_per_s == pytest.approx(2.0 * (2 * 45 + 10))
-    assert asked.dram_copy_bytes_per_s == pytest.approx(2 * 45 + 10)
+    assert asked.dram_traffic.written_kv_bytes_per_s == pytest.approx(2 * 45 + 10)
     reuse = subject._replace(charges=subject.charges._replace(dram_fraction=0.0, reuse=1.0))
     asked = demand(reuse, placed, decode_step(reuse, placed, 100.0, 10.0), 100.0, 10.0)
     assert asked.link_written_bytes_per_s == pytest.approx(2.0 * 2 * 45), "idle prefixes are those of prompts"

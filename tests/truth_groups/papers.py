@@ -207,7 +207,7 @@ def capacity_ratio(row: Row) -> Three:
 
 
 def tables_gb(row: Row) -> Three:
-    """MagicPIG's hash tables, all layers, in 2^30 bytes as its table of sizes fits best; its default has 150 of them."""
+    """MagicPIG's hash tables, all layers, in GiB as its sizes fit best; its default has 150 of them."""
     return three(
         ends_of(row, users=1),
         lambda plan: plan.charges.dram_index_fraction * growing_bytes(plan.kv, float(row["context"]))

@@ -96,7 +96,7 @@ _TABLES = 150.0
 _SAMPLED = 0.02
 _TABLE_READS = 0.03
 """4.5 ms of look-ups for a sequence of 96k tokens, as KV read at 80 GB/s."""
-GATHER_RATE = Interval(0.58, 0.70, 0.88)
+GATHER_RATE = Interval(0.62, 0.70, 0.80)
 """80 to 88 GB/s at 32 cores of one socket and 32 of another, which add 0.4 of theirs, at 2.8 GB/s a core."""
 _PIG_SYNC_S = Interval(0.0004, 0.0006, 0.0008)
 
