@@ -19,7 +19,7 @@ from kvplan.errors import InputError, UnknownName
 
 _NOT_ENGINES = {
     "drafting", "free_memory", "host_lines", "host_memory", "interface", "kv_layout", "offload_blocks", "pace",
-    "processes", "versions", "vllm_kv", "vllm_memory", "vllm_terms", "vllm_weights",
+    "processes", "served_files", "versions", "vllm_kv", "vllm_memory", "vllm_terms", "vllm_weights",
     "llama_cpp_caches", "llama_cpp_cells", "llama_cpp_pool", "mlx_pool", "sglang_pool", "sglang_rows", "sglang_v4",
     "tensorrt_llm_pool",
 }  # fmt: skip

@@ -19,13 +19,13 @@ from kvplan.engines.interface import (
     Term,
     one_server_a_replica,
     quoted,
-    reads_gguf_file,
     replica_users,
 )
 from kvplan.engines.kv_layout import KvLayout, KvQuestion
 from kvplan.engines.llama_cpp_pool import kv_layout as llama_kv_layout
 from kvplan.engines.pace import LLAMA_CPP
 from kvplan.engines.processes import llama_server_processes
+from kvplan.engines.served_files import reads_gguf_file
 from kvplan.engines.versions import release, within
 from kvplan.units import gib
 

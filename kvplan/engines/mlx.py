@@ -16,11 +16,12 @@ from kvplan.domain.kv_format import KvFormat
 from kvplan.domain.model import Model
 from kvplan.engines.drafting import draft_warnings
 from kvplan.engines.free_memory import device_memory
-from kvplan.engines.interface import KvKernel, MemoryPolicy, StateBytes, Term, served_model
+from kvplan.engines.interface import KvKernel, MemoryPolicy, StateBytes, Term
 from kvplan.engines.kv_layout import KvLayout, KvQuestion
 from kvplan.engines.mlx_pool import kv_layout as mlx_kv_layout
 from kvplan.engines.pace import MLX
 from kvplan.engines.processes import mlx_processes
+from kvplan.engines.served_files import served_model
 from kvplan.engines.versions import release, within
 from kvplan.units import GIB, gib
 

@@ -12,20 +12,11 @@ from kvplan.domain.kv_format import FP8_DS_MLA, KvFormat
 from kvplan.engines.drafting import draft_warnings, sglang_draft_flags
 from kvplan.engines.free_memory import display_reserve, less
 from kvplan.engines.host_memory import sglang_pool
-from kvplan.engines.interface import (
-    KvKernel,
-    MemoryPolicy,
-    StateBytes,
-    Term,
-    gguf_warnings,
-    given,
-    kv_word,
-    replica_users,
-    served_model,
-)
+from kvplan.engines.interface import KvKernel, MemoryPolicy, StateBytes, Term, given, kv_word, replica_users
 from kvplan.engines.kv_layout import KvLayout, KvQuestion
 from kvplan.engines.pace import SGLANG
 from kvplan.engines.processes import sglang_processes
+from kvplan.engines.served_files import gguf_warnings, served_model
 from kvplan.engines.sglang_pool import STATE_RATIO
 from kvplan.engines.sglang_pool import kv_layout as sglang_kv_layout
 from kvplan.engines.sglang_rows import WINDOW_RATIO, has_window_pool

@@ -12,19 +12,11 @@ from kvplan.domain.kv_format import KvFormat
 from kvplan.engines.drafting import draft_warnings
 from kvplan.engines.free_memory import display_reserve, less
 from kvplan.engines.host_memory import tensorrt_llm_pool
-from kvplan.engines.interface import (
-    KvKernel,
-    MemoryPolicy,
-    Term,
-    given,
-    one_server_a_replica,
-    quoted,
-    replica_users,
-    served_model,
-)
+from kvplan.engines.interface import KvKernel, MemoryPolicy, Term, given, one_server_a_replica, quoted, replica_users
 from kvplan.engines.kv_layout import KvLayout, KvQuestion
 from kvplan.engines.pace import TENSORRT_LLM
 from kvplan.engines.processes import tensorrt_llm_processes
+from kvplan.engines.served_files import served_model
 from kvplan.engines.tensorrt_llm_pool import kv_layout as tensorrt_kv_layout
 from kvplan.engines.versions import release, within
 from kvplan.units import gib

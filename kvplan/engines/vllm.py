@@ -12,19 +12,11 @@ from kvplan.domain.interval import Interval
 from kvplan.engines import vllm_terms as terms
 from kvplan.engines.drafting import draft_warnings, vllm_draft_flags
 from kvplan.engines.host_memory import vllm_pool
-from kvplan.engines.interface import (
-    KvKernel,
-    MemoryPolicy,
-    Term,
-    gguf_warnings,
-    given,
-    kv_word,
-    replica_users,
-    served_model,
-)
+from kvplan.engines.interface import KvKernel, MemoryPolicy, Term, given, kv_word, replica_users
 from kvplan.engines.kv_layout import KvLayout, KvQuestion
 from kvplan.engines.pace import VLLM
 from kvplan.engines.processes import vllm_processes
+from kvplan.engines.served_files import gguf_warnings, served_model
 from kvplan.engines.versions import release, within
 from kvplan.engines.vllm_kv import kv_kernels
 from kvplan.engines.vllm_weights import weight_extras
