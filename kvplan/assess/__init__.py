@@ -33,7 +33,7 @@ _NATIVE_TYPES = {"auto", "bf16", "bfloat16", "fp16", "f16", "float16", "half"}
 
 NOT_MODELLED = (
     "queueing: TTFT is one request on an idle replica",
-    "prefill that shares steps with decode, but in tokens per second of a known output",
+    "prefill that shares steps with decode, in ms a token",
     "network between hosts",
     "NVMe and remote KV tiers",
 )
