@@ -15,7 +15,7 @@ from kvplan.results.suppressions import read_baseline, suppressed_by_baseline, s
 from kvplan.rules import all_rules
 from kvplan.rules.context import Context
 from kvplan.rules.interface import LEVELS, Finding
-from kvplan.rules.kv400_unreadable import of_file
+from kvplan.rules.kv410_unreadable import of_file
 from kvplan.rules.look_up import look_up
 
 SCHEMA = "kvplan.check/1"

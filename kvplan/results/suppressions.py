@@ -13,7 +13,7 @@ from kvplan.deployments.found import FoundDeployment
 from kvplan.deployments.interface import Source
 from kvplan.errors import InputError
 from kvplan.rules.interface import Finding
-from kvplan.rules.kv408_suppression import of_comment
+from kvplan.rules.kv418_suppression import of_comment
 from kvplan.units import MIB, shorten
 
 BASELINE = "baseline"

@@ -67,29 +67,29 @@ class _LookUp:
         for item in self.found.unresolved:
             what = "more arguments" if item.name == "arguments" else item.name
             message = f"{what} {item.text!r} can't be resolved: {item.reason}"
-            self.problems.append(Problem("KV402", "unknown", message, item.place, "write the value literally"))
+            self.problems.append(Problem("KV412", "unknown", message, item.place, "write the value literally"))
             self.stopped = self.stopped or (item.stops and item.name != "max_model_len")
         for complaint in (*self.found.complaints, *self.translated.complaints):
             self.problems.append(
-                Problem("KV406", complaint.level, complaint.message, complaint.place, complaint.remedy)
+                Problem("KV416", complaint.level, complaint.message, complaint.place, complaint.remedy)
             )
             self.stopped = self.stopped or complaint.stops
         try:
             self.spread = spread_of(self.translated.values.get("context"), self.folder)
         except InputError as error:
-            self._stop("KV406", "fail", str(error), "context", remedy=error.help)
+            self._stop("KV416", "fail", str(error), "context", remedy=error.help)
 
     def _model(self) -> Model | None:
         name = str(self.translated.values.get("model", ""))
         if not name:
             if not any(item.name == "model" for item in self.found.unresolved):
-                self._stop("KV402", "unknown", "no model is named", remedy="name it in the file")
+                self._stop("KV412", "unknown", "no model is named", remedy="name it in the file")
             return None
         try:
             model = load_model(beside(self.folder, name, model_table, self.catalog), self.catalog)
         except KvplanError as error:
             advice = error.help or "add it to a catalog file, and give that to --catalog"
-            self._stop("KV402", "unknown", f"the model can't be looked up: {error.message}", "model", remedy=advice)
+            self._stop("KV412", "unknown", f"the model can't be looked up: {error.message}", "model", remedy=advice)
             return None
         if self.translated.is_on("disable_hybrid_kv_cache_manager"):
             model = model._replace(kv=tuple(layers._replace(window_tokens=None) for layers in model.kv))
@@ -103,16 +103,16 @@ class _LookUp:
         if not name:
             asks = f"; the file asks for {product}" if product else ""
             message = f"the file does not say which host it runs on{asks}, so no budget is known"
-            self._stop("KV401", "unknown", message, "gpu_product", "gpus", remedy="give --host NAME (kvplan host list)")
+            self._stop("KV411", "unknown", message, "gpu_product", "gpus", remedy="give --host NAME (kvplan host list)")
             return None
         try:
             host = load_host(name, self.catalog)
         except KvplanError as error:
-            self._stop("KV401", "unknown", f"the host can't be looked up: {error.message}", "host", remedy=error.help)
+            self._stop("KV411", "unknown", f"the host can't be looked up: {error.message}", "host", remedy=error.help)
             return None
         if product and host.gpu is not None and is_other_gpu(product, host.gpu.name):
             message = f"the file asks for {product}, and {host.name} has {host.gpu.name}"
-            self._stop("KV401", "unknown", message, "gpu_product", remedy="give --host with such a GPU")
+            self._stop("KV411", "unknown", message, "gpu_product", remedy="give --host with such a GPU")
             return None
         return self._limited(host)
 
@@ -121,15 +121,15 @@ class _LookUp:
         nodes = self._nodes()
         asked = int(self.translated.number("gpus") or 0)
         if asked > host.gpus:
-            self._stop("KV302", "fail", f"asks for {asked} GPUs, and {host.name} has {host.gpus}", "gpus")
+            self._stop("KV301", "fail", f"asks for {asked} GPUs, and {host.name} has {host.gpus}", "gpus")
             return None
         limits = [str(values[name]) if name in values else None for name in ("cpu_limit", "memory_limit")]
         try:
             return several(contained(with_compute_device(host), limits[0], limits[1]), nodes)
         except InputError as error:
-            self._stop("KV406", "fail", error.message, "memory_limit", "cpu_limit")
+            self._stop("KV416", "fail", error.message, "memory_limit", "cpu_limit")
         except CannotJudge as error:
-            self._stop("KV401", "unknown", error.message, "host")
+            self._stop("KV411", "unknown", error.message, "host")
         return None
 
     def _nodes(self) -> int:
@@ -142,7 +142,7 @@ class _LookUp:
         try:
             find_engine(name or "vllm")
         except InputError as error:
-            self._stop("KV406", "fail", error.message, "engine", remedy=error.help)
+            self._stop("KV416", "fail", error.message, "engine", remedy=error.help)
             return words
         if not version:
             if host is not None:
@@ -159,14 +159,14 @@ class _LookUp:
             if newer:
                 self._newest(engine, f"{error.message} yet", "unknown")
                 return words._replace(engine=engine)
-            self._stop("KV404", "unknown", error.message, "engine", "model", remedy=error.help)
+            self._stop("KV414", "unknown", error.message, "engine", "model", remedy=error.help)
         return words
 
     def _newest(self, engine: str, why: str, level: str) -> None:
         known = find_engine(engine)
         judged_as = f"{known.name} {known.newest_version}"
         advice = "pin the version: defaults change between versions"
-        self._problem("KV404", level, f"{why}: judged as {judged_as}", "engine", remedy=advice)
+        self._problem("KV414", level, f"{why}: judged as {judged_as}", "engine", remedy=advice)
 
     def _judged(self, words: Words, model: Model, host: Host) -> Judged | None:
         values = self.translated.values
@@ -183,20 +183,20 @@ class _LookUp:
             changed = changed._replace(prompt_tokens=None, output_tokens=None)
         missing = missing_kernel(changed, model, host)
         if missing is not None:
-            self._stop("KV405", missing[0], missing[1], "kv_cache_dtype", remedy=missing[2])
+            self._stop("KV415", missing[0], missing[1], "kv_cache_dtype", remedy=missing[2])
         if self.stopped:
             return None
         try:
             return self._framed(build_frame(resolve_on(changed, model, host)), model, capped, by)
         except KvplanError as error:
             level = "unknown" if isinstance(error, CannotJudge) else "fail"
-            self._stop("KV406", level, error.message, *settings_named_in(error.message), remedy=error.help)
+            self._stop("KV416", level, error.message, *settings_named_in(error.message), remedy=error.help)
             return None
 
     def _framed(self, frame: Frame, model: Model, length: int | None, by: str) -> Judged | None:
         if frame.deployment.layout.dp > 1 and model.experts is not None and "dp" in self.translated.values:
             message = "experts spread over data-parallel ranks are not modelled, so weights for each GPU are not known"
-            self._stop("KV407", "unknown", message, "dp")
+            self._stop("KV417", "unknown", message, "dp")
             return None
         return judged_deployment(frame, self.translated, length, by)
 
@@ -204,13 +204,13 @@ class _LookUp:
         """``--quantization`` of a 16-bit checkpoint makes other weights; of a quantized one it only confirms them."""
         quantization = str(self.translated.values.get("quantization", ""))
         if str(self.translated.values.get("dtype", "")).lower() in ("float32", "float", "fp32"):
-            self._stop("KV407", "unknown", "32-bit weights and caches are not modelled for serving", "dtype")
+            self._stop("KV417", "unknown", "32-bit weights and caches are not modelled for serving", "dtype")
         if words.weights or not quantization or model.dtype not in _SIXTEEN_BIT:
             return words.weights
         scheme = weights_of(quantization)
         if scheme is None:
             message = f"quantization {quantization[:40]!r} of a {model.dtype} checkpoint is not modelled"
-            self._stop("KV407", "unknown", message, "quantization")
+            self._stop("KV417", "unknown", message, "quantization")
         return scheme
 
     def _length(self, words: Words, model: Model) -> tuple[int | None, str]:
@@ -244,5 +244,5 @@ class _LookUp:
 
 
 def _holds(words: Words, context: int) -> bool:
-    """Whether prompt and output are inside a context that was cut to the model's limit; KV403 has said that."""
+    """Whether prompt and output are inside a context that was cut to the model's limit; KV413 has said that."""
     return int(words.prompt_tokens or 0) + int(words.output_tokens or 0) <= context

@@ -17,7 +17,7 @@ class Spread(NamedTuple):
     lengths: Lengths
 
     def context(self, limit_tokens: int | None) -> int | str:
-        """What is judged: the spread, or all sequences at the model's limit where its longest is beyond (KV403)."""
+        """What is judged: the spread, or all sequences at the model's limit where its longest is beyond (KV413)."""
         if limit_tokens is not None and self.lengths.longest_tokens > limit_tokens:
             return limit_tokens
         return self.text

@@ -52,7 +52,7 @@ def test_a_command_that_is_not_read_to_its_end(tmp_path: Path, filler: str) -> N
     result = checked(tmp_path, text, host="h100-server")
     assert result.exit_code == 1
     failed = [item for item in result.findings if "not read further" in item.message]
-    assert [(item.rule, item.level) for item in failed] == [("KV406", "fail")]
+    assert [(item.rule, item.level) for item in failed] == [("KV416", "fail")]
 
 
 def test_arguments_of_a_container_behind_the_cap(tmp_path: Path) -> None:

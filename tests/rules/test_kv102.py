@@ -109,4 +109,4 @@ def test_a_spread_is_judged_by_its_mean_and_its_longest(tmp_path: Path) -> None:
     mixed, longest = (checked(tmp_path, toml(body.format(context), top), "a.toml").findings
                       for context in ("p50=4k,p95=32k,max=128k", "128k"))  # fmt: skip
     assert "fail" not in {item.level for item in mixed}
-    assert "KV103" in {item.rule for item in longest}
+    assert "KV107" in {item.rule for item in longest}

@@ -1,30 +1,45 @@
 from pathlib import Path
 
-import pytest
+from tests.rules.kit import checked, found, only, pod, serve
 
-from tests.rules.kit import found, only, pod, toml
-
-ARGS = "--model=meta-llama/Llama-3.1-8B-Instruct\n--max-model-len=8192"
+LLAMA = "meta-llama/Llama-3.1-8B-Instruct --max-model-len 8192"
 
 
-@pytest.mark.parametrize(("limit", "enough"), [("2", False), ("500m", False), ("4", False), ("6", True), ("10", True)])
-def test_a_limit_counts_logical_cpus(tmp_path: Path, limit: str, enough: bool) -> None:
-    """vLLM keeps 2 cores and one for each GPU busy: 3 cores, 6 logical CPUs."""
-    items = found(tmp_path, pod(ARGS, f"nvidia.com/gpu: 1, cpu: {limit}"), "KV301", "pod.yaml", host="h100-server")
-    if enough:
-        assert items == []
-    else:
-        assert [item.level for item in items] == ["warn"]
-        assert items[0].where.endswith("pod.yaml:13")
-        assert items[0].remedy == "a CPU limit of 6"
+def test_more_ranks_than_gpus(tmp_path: Path) -> None:
+    item = only(tmp_path, serve(f"{LLAMA} -tp 8 -pp 2"), "KV301", host="h100-server")
+    assert item.level == "fail"
+    assert "16 GPUs" in item.message
+    assert found(tmp_path, serve(f"{LLAMA} -tp 4 -pp 2"), "KV301", host="h100-server") == []
 
 
-def test_without_a_limit_the_hosts_cores_count(tmp_path: Path) -> None:
-    assert found(tmp_path, pod(ARGS), "KV301", "pod.yaml", host="h100-server") == []
+def test_heads_that_do_not_divide(tmp_path: Path) -> None:
+    """Qwen2.5-7B has 28 attention heads: 8 ranks can't share them, 4 can."""
+    qwen = "Qwen/Qwen2.5-7B-Instruct --max-model-len 8192"
+    item = only(tmp_path, serve(f"{qwen} --tensor-parallel-size 8"), "KV301", host="h100-server")
+    assert item.level == "fail"
+    assert item.remedy == "--tensor-parallel-size 4"
+    assert found(tmp_path, serve(f"{qwen} {item.remedy}"), "KV301", host="h100-server") == []
 
 
-def test_attention_on_the_cpu_needs_its_cores(tmp_path: Path) -> None:
-    body = '[workload]\ncontext = "64k"\nusers = 32\n[objectives]\nitl_ms = 20\n[host_overrides]\ncpu_cores = '
-    top = 'strategy = "offload-cpu-attention"'
-    assert only(tmp_path, toml(body + "4", top), "KV301", "a.toml").level == "fail"
-    assert found(tmp_path, toml(body + "400", top), "KV301", "a.toml") == []
+def test_a_pod_that_asks_for_more_gpus_than_the_host_has(tmp_path: Path) -> None:
+    text = pod("--model=meta-llama/Llama-3.1-8B-Instruct", "nvidia.com/gpu: 8")
+    assert only(tmp_path, text, "KV301", "pod.yaml", host="l40s-4x").level == "fail"
+
+
+def test_idle_gpus_are_a_warning(tmp_path: Path) -> None:
+    """GKE NeMo-RL and llm-d storage samples: 8 (4) GPUs requested, tp 4 (2)."""
+    args = "--model=google/gemma-3-27b-it\n--max-model-len=4096\n--tensor-parallel-size=4"
+    item = only(tmp_path, pod(args, "nvidia.com/gpu: 8"), "KV301", "pod.yaml", host="h100-server")
+    assert item.level == "warn"
+    assert found(tmp_path, pod(args, "nvidia.com/gpu: 4"), "KV301", "pod.yaml", host="h100-server") == []
+
+
+def test_devices_named_by_a_variable_are_the_gpus(tmp_path: Path) -> None:
+    text = f"CUDA_VISIBLE_DEVICES=0,1 vllm serve {LLAMA} -tp 4\n"
+    assert only(tmp_path, text, "KV301", host="h100-server").level == "fail"
+    assert found(tmp_path, text.replace("0,1", "0,1,2,3"), "KV301", host="h100-server") == []
+
+
+def test_a_layout_that_cannot_start_is_the_only_failure(tmp_path: Path) -> None:
+    result = checked(tmp_path, serve("meta-llama/Llama-3.1-70B-Instruct -tp 16"), host="h100-server")
+    assert [item.rule for item in result.findings if item.level == "fail"] == ["KV301"]

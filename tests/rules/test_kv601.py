@@ -13,7 +13,7 @@ def test_streaming_more_than_the_link_carries(tmp_path: Path) -> None:
 
 def test_it_is_said_instead_of_the_time(tmp_path: Path) -> None:
     result = checked(tmp_path, toml(BODY, 'strategy = "offload-stream"'), "a.toml")
-    assert "KV501" not in {item.rule for item in result.findings}
+    assert "KV503" not in {item.rule for item in result.findings}
 
 
 def test_retrieval_crosses_less(tmp_path: Path) -> None:

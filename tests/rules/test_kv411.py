@@ -11,21 +11,21 @@ def labelled(product: str) -> str:
 
 def test_without_a_host_nothing_is_judged(tmp_path: Path) -> None:
     result = checked(tmp_path, serve("llama3-8b --max-model-len 8192"))
-    assert [(item.rule, item.level) for item in result.findings] == [("KV401", "unknown")]
+    assert [(item.rule, item.level) for item in result.findings] == [("KV411", "unknown")]
     assert "--host" in str(result.findings[0].remedy)
     assert result.deployments[0].outcome == "unknown"
-    assert found(tmp_path, serve("llama3-8b --max-model-len 8192"), "KV401", host="h100-server") == []
+    assert found(tmp_path, serve("llama3-8b --max-model-len 8192"), "KV411", host="h100-server") == []
 
 
 def test_a_label_is_named_but_not_guessed_from(tmp_path: Path) -> None:
-    item = only(tmp_path, labelled("NVIDIA-L4"), "KV401", "pod.yaml")
+    item = only(tmp_path, labelled("NVIDIA-L4"), "KV411", "pod.yaml")
     assert "NVIDIA-L4" in item.message
     assert item.where.endswith("pod.yaml:7")
 
 
 def test_a_label_of_another_gpu_is_not_judged_on_the_wrong_one(tmp_path: Path) -> None:
-    assert only(tmp_path, labelled("NVIDIA-L4"), "KV401", "pod.yaml", host="h100-server").level == "unknown"
-    assert found(tmp_path, labelled("NVIDIA-H100-80GB-HBM3"), "KV401", "pod.yaml", host="h100-server") == []
+    assert only(tmp_path, labelled("NVIDIA-L4"), "KV411", "pod.yaml", host="h100-server").level == "unknown"
+    assert found(tmp_path, labelled("NVIDIA-H100-80GB-HBM3"), "KV411", "pod.yaml", host="h100-server") == []
 
 
 def test_the_file_goes_before_the_option(tmp_path: Path) -> None:
@@ -34,5 +34,5 @@ def test_the_file_goes_before_the_option(tmp_path: Path) -> None:
 
 
 def test_a_misspelt_host_of_a_file(tmp_path: Path) -> None:
-    item = only(tmp_path, toml("", 'host = "h100-servr"'), "KV401", "a.toml")
+    item = only(tmp_path, toml("", 'host = "h100-servr"'), "KV411", "a.toml")
     assert "h100-server" in str(item.remedy)

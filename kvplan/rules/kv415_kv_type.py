@@ -1,4 +1,4 @@
-"""KV405: the GPU has no kernel for this KV type.
+"""KV415: the GPU has no kernel for this KV type.
 
 A type that some other GPU has is a FAIL; one that kvplan does not know is UNKNOWN.
 """
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from kvplan.rules.context import Context
 from kvplan.rules.interface import Finding, finding, reported
 
-ID = "KV405"
+ID = "KV415"
 TITLE = "the GPU has no kernel for this KV type"
 LEVEL = "fail"
 

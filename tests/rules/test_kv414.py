@@ -12,7 +12,7 @@ ARGS = "--model=meta-llama/Llama-3.1-8B-Instruct\n--max-model-len=8192"
     "vllm/vllm-openai@sha256:" + "0" * 64, "lmcache/vllm-openai:v0.3.5",
 ])  # fmt: skip
 def test_a_tag_that_names_no_version_is_an_info(tmp_path: Path, image: str) -> None:
-    item = only(tmp_path, pod(ARGS, image=image), "KV404", "pod.yaml", host="h100-server")
+    item = only(tmp_path, pod(ARGS, image=image), "KV414", "pod.yaml", host="h100-server")
     assert item.level == "info"
 
 
@@ -25,19 +25,19 @@ def test_a_tag_that_names_no_version_is_an_info(tmp_path: Path, image: str) -> N
 def test_a_release_in_the_tag_is_the_version(tmp_path: Path, image: str, version: str) -> None:
     result = checked(tmp_path, pod(ARGS, image=image), "pod.yaml", host="h100-server")
     assert result.to_json()["deployments"][0]["engine_version"] == version
-    assert [item for item in result.findings if item.rule == "KV404"] == []
+    assert [item for item in result.findings if item.rule == "KV414"] == []
 
 
 def test_a_version_newer_than_all_is_judged_and_said(tmp_path: Path) -> None:
     result = checked(tmp_path, serve("meta-llama/Llama-3.1-70B-Instruct", "9.9.0"), host="h100-server")
     levels = {item.rule: item.level for item in result.findings}
-    assert (levels["KV404"], levels["KV101"]) == ("unknown", "fail")
+    assert (levels["KV414"], levels["KV101"]) == ("unknown", "fail")
 
 
 def test_a_version_older_than_all_is_not_judged(tmp_path: Path) -> None:
     result = checked(tmp_path, serve("meta-llama/Llama-3.1-70B-Instruct", "0.2.0"), host="h100-server")
-    assert [(item.rule, item.level) for item in result.findings] == [("KV404", "unknown")]
+    assert [(item.rule, item.level) for item in result.findings] == [("KV414", "unknown")]
 
 
 def test_a_pinned_installation_counts(tmp_path: Path) -> None:
-    assert found(tmp_path, serve("llama3-8b", "0.19.1"), "KV404", host="h100-server") == []
+    assert found(tmp_path, serve("llama3-8b", "0.19.1"), "KV414", host="h100-server") == []

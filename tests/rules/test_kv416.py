@@ -11,14 +11,14 @@ from tests.rules.kit import checked, found, only, pod, serve, toml
     ("users = 8", "it belongs into [workload]"),
 ])  # fmt: skip
 def test_a_key_that_nothing_reads(tmp_path: Path, line: str, advice: str) -> None:
-    item = only(tmp_path, toml(f"[settings]\n{line}"), "KV406", "a.toml")
+    item = only(tmp_path, toml(f"[settings]\n{line}"), "KV416", "a.toml")
     assert (item.level, item.remedy) == ("fail", advice)
     assert item.where.endswith("a.toml:8")
 
 
 def test_keys_that_are_read(tmp_path: Path) -> None:
     text = toml("[settings]\ntensor-parallel-size = 1\nmax_num_seqs = 64\n[neighbours]\ntenants = 2")
-    assert found(tmp_path, text, "KV406", "a.toml") == []
+    assert found(tmp_path, text, "KV416", "a.toml") == []
 
 
 @pytest.mark.parametrize("body", [
@@ -28,25 +28,25 @@ def test_keys_that_are_read(tmp_path: Path) -> None:
     "[settings]\nmax_model_len = 2026-01-01",
 ])  # fmt: skip
 def test_values_of_the_wrong_kind(tmp_path: Path, body: str) -> None:
-    items = found(tmp_path, toml(body), "KV406", "a.toml")
+    items = found(tmp_path, toml(body), "KV416", "a.toml")
     assert [item.level for item in items] == ["fail"]
 
 
 def test_a_misspelt_strategy_or_engine(tmp_path: Path) -> None:
-    assert "kv-fp8" in str(only(tmp_path, toml("", 'strategy = "kv-fp9"'), "KV406", "a.toml").remedy)
-    assert "vllm" in str(only(tmp_path, toml("", 'engine = "vlm"'), "KV406", "a.toml").remedy)
+    assert "kv-fp8" in str(only(tmp_path, toml("", 'strategy = "kv-fp9"'), "KV416", "a.toml").remedy)
+    assert "vllm" in str(only(tmp_path, toml("", 'engine = "vlm"'), "KV416", "a.toml").remedy)
 
 
 def test_swap_space_is_gone_since_0_18(tmp_path: Path) -> None:
     """unslothai/unsloth-zoo#1210, and the committed files of GKE, KAITO and AIBrix."""
     flags = "llama3-8b --max-model-len 8192 --swap-space 16"
-    assert only(tmp_path, serve(flags, "0.18.0"), "KV406", host="h100-server").level == "fail"
-    assert only(tmp_path, serve(flags, None), "KV406", host="h100-server").level == "warn"
-    assert found(tmp_path, serve(flags, "0.10.0"), "KV406", host="h100-server") == []
+    assert only(tmp_path, serve(flags, "0.18.0"), "KV416", host="h100-server").level == "fail"
+    assert only(tmp_path, serve(flags, None), "KV416", host="h100-server").level == "warn"
+    assert found(tmp_path, serve(flags, "0.10.0"), "KV416", host="h100-server") == []
 
 
 def test_a_flag_without_its_value(tmp_path: Path) -> None:
-    assert only(tmp_path, serve("llama3-8b --max-model-len"), "KV406", host="h100-server").level == "fail"
+    assert only(tmp_path, serve("llama3-8b --max-model-len"), "KV416", host="h100-server").level == "fail"
 
 
 def test_numbers_that_json_has_not_are_still_json(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_numbers_that_json_has_not_are_still_json(tmp_path: Path) -> None:
     ("[neighbours]\ncpu_cores = -1", 8), ("[host_overrides]\ndram_gib = -4", 8), ("[settings]\nmax_num_seqs = 0", 8),
 ])  # fmt: skip
 def test_a_value_out_of_range_is_named_by_its_line(tmp_path: Path, body: str, line: int) -> None:
-    item = only(tmp_path, toml(body), "KV406", "a.toml")
+    item = only(tmp_path, toml(body), "KV416", "a.toml")
     assert (item.level, item.where.rsplit(":", 1)[1]) == ("fail", str(line))
 
 
@@ -70,9 +70,9 @@ def test_a_value_out_of_range_is_named_by_its_line(tmp_path: Path, body: str, li
 ])  # fmt: skip
 def test_gpus_that_are_no_whole_number(tmp_path: Path, written: str, level: str) -> None:
     text = pod("--model=llama3-8b", f"nvidia.com/gpu: {written}")
-    item = only(tmp_path, text, "KV406", "pod.yaml", "h100-server")
+    item = only(tmp_path, text, "KV416", "pod.yaml", "h100-server")
     assert (item.level, item.where.rsplit(":", 1)[1]) == (level, "12")
-    assert found(tmp_path, pod("--model=llama3-8b"), "KV406", "pod.yaml", "h100-server") == []
+    assert found(tmp_path, pod("--model=llama3-8b"), "KV416", "pod.yaml", "h100-server") == []
 
 
 @pytest.mark.parametrize(("context", "message"), [
@@ -81,19 +81,19 @@ def test_gpus_that_are_no_whole_number(tmp_path: Path, written: str, level: str)
     ("x=y", "x must look like"),
 ])  # fmt: skip
 def test_a_spread_of_lengths_that_can_not_be(tmp_path: Path, context: str, message: str) -> None:
-    item = only(tmp_path, toml(f"[workload]\nusers = 4\ncontext = '{context}'"), "KV406", "a.toml")
+    item = only(tmp_path, toml(f"[workload]\nusers = 4\ncontext = '{context}'"), "KV416", "a.toml")
     assert (item.level, item.where.rsplit(":", 1)[1]) == ("fail", "9")
     assert message in item.message
 
 
 def test_a_method_is_one_of_the_strategy_that_is_judged(tmp_path: Path) -> None:
     retrieve = 'strategy = "offload-retrieve"\nmethod = '
-    assert found(tmp_path, toml("", f'{retrieve}"shadowkv"'), "KV406", "a.toml") == []
-    assert "shadowkv" in str(only(tmp_path, toml("", f'{retrieve}"shadowkw"'), "KV406", "a.toml").remedy)
-    assert "offload-cpu-attention" in only(tmp_path, toml("", f'{retrieve}"magicpig"'), "KV406", "a.toml").message
+    assert found(tmp_path, toml("", f'{retrieve}"shadowkv"'), "KV416", "a.toml") == []
+    assert "shadowkv" in str(only(tmp_path, toml("", f'{retrieve}"shadowkw"'), "KV416", "a.toml").remedy)
+    assert "offload-cpu-attention" in only(tmp_path, toml("", f'{retrieve}"magicpig"'), "KV416", "a.toml").message
 
 
 def test_what_drafts_is_read(tmp_path: Path) -> None:
     table = '[settings]\nspeculative_config = { method = "ngram", num_speculative_tokens = 2 }'
-    assert found(tmp_path, toml(table), "KV406", "a.toml") == []
-    assert only(tmp_path, toml(table.replace("= 2", "= 900")), "KV406", "a.toml").level == "fail"
+    assert found(tmp_path, toml(table), "KV416", "a.toml") == []
+    assert only(tmp_path, toml(table.replace("= 2", "= 900")), "KV416", "a.toml").level == "fail"

@@ -1,4 +1,4 @@
-"""KV407: a setting changes memory in a way that kvplan does not model, so a pass is not proven."""
+"""KV417: a setting changes memory in a way that kvplan does not model, so a pass is not proven."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kvplan.errors import InputError
 from kvplan.rules.context import Context
 from kvplan.rules.interface import Finding, finding, reported
 
-ID = "KV407"
+ID = "KV417"
 TITLE = "a setting changes memory in a way that is not modelled"
 LEVEL = "unknown"
 

@@ -1,4 +1,4 @@
-"""KV406: a setting that nobody reads, has the wrong type, or that this engine version does not have."""
+"""KV416: a setting that nobody reads, has the wrong type, or that this engine version does not have."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kvplan.errors import InputError
 from kvplan.rules.context import Context
 from kvplan.rules.interface import Finding, finding, reported
 
-ID = "KV406"
+ID = "KV416"
 TITLE = "a setting is unknown, malformed or gone"
 LEVEL = "fail"
 

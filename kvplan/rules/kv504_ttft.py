@@ -1,4 +1,4 @@
-"""KV502: the first token takes longer than the stated objective, on an idle replica."""
+"""KV504: the first token takes longer than the stated objective, on an idle replica."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kvplan.rules.context import Context
 from kvplan.rules.fitting import level_of
 from kvplan.rules.interface import Finding, finding
 
-ID = "KV502"
+ID = "KV504"
 TITLE = "the time to first token is over its objective"
 LEVEL = "fail"
 

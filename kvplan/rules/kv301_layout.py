@@ -1,4 +1,4 @@
-"""KV302: a layout that cannot be started, more GPUs than there are, or GPUs that nobody uses."""
+"""KV301: a layout that cannot be started, more GPUs than there are, or GPUs that nobody uses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kvplan.rules.context import Context
 from kvplan.rules.interface import Finding, finding, reported
 from kvplan.rules.wording import spelled
 
-ID = "KV302"
+ID = "KV301"
 TITLE = "the layout does not match the model or the GPUs"
 LEVEL = "fail"
 

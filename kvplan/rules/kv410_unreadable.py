@@ -1,4 +1,4 @@
-"""KV400: a file, or a part of one, cannot be read or is not recognised. It belongs to no deployment.
+"""KV410: a file, or a part of one, cannot be read or is not recognised. It belongs to no deployment.
 
 The rest of a file behind a cap fails: a gate that passes what it has not read would be open.
 """
@@ -11,7 +11,7 @@ from kvplan.deployments.interface import Unreadable
 from kvplan.rules.context import Context
 from kvplan.rules.interface import Finding
 
-ID = "KV400"
+ID = "KV410"
 TITLE = "a file can't be read"
 LEVEL = "unknown"
 

@@ -1,4 +1,4 @@
-"""KV401: the GPU or the host is not known.
+"""KV411: the GPU or the host is not known.
 
 Most committed files do not name the GPU. Nothing is guessed then: the finding says what to give.
 """
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from kvplan.rules.context import Context
 from kvplan.rules.interface import Finding, finding, reported
 
-ID = "KV401"
+ID = "KV411"
 TITLE = "the GPU or the host is not known"
 LEVEL = "unknown"
 

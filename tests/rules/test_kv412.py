@@ -6,18 +6,18 @@ LLAMA = "meta-llama/Llama-3.1-8B-Instruct"
 
 
 def test_a_variable_without_a_value(tmp_path: Path) -> None:
-    item = only(tmp_path, f"vllm serve {LLAMA} \\\n  -tp $TP\n", "KV402", host="h100-server")
+    item = only(tmp_path, f"vllm serve {LLAMA} \\\n  -tp $TP\n", "KV412", host="h100-server")
     assert item.level == "unknown"
     assert item.where.endswith(":2")
     assert "$TP" in item.message
-    assert found(tmp_path, f"TP=2\nvllm serve {LLAMA} -tp $TP\n", "KV402", host="h100-server") == []
+    assert found(tmp_path, f"TP=2\nvllm serve {LLAMA} -tp $TP\n", "KV412", host="h100-server") == []
 
 
 def test_what_does_not_depend_on_it_is_still_judged(tmp_path: Path) -> None:
     """Weights fit or not whatever the length; the length itself is not judged."""
     text = "vllm serve meta-llama/Llama-3.1-70B-Instruct --max-model-len $LEN\n"
     rules = {item.rule for item in checked(tmp_path, text, host="h100-server").findings}
-    assert {"KV101", "KV402"} <= rules
+    assert {"KV101", "KV412"} <= rules
     assert "KV102" not in rules
 
 
@@ -27,9 +27,9 @@ def test_what_depends_on_it_is_not(tmp_path: Path) -> None:
 
 
 def test_a_model_that_no_catalog_has(tmp_path: Path) -> None:
-    item = only(tmp_path, serve("acme/secret-7b"), "KV402", host="h100-server")
+    item = only(tmp_path, serve("acme/secret-7b"), "KV412", host="h100-server")
     assert item.level == "unknown"
 
 
 def test_a_model_path_that_exists_only_in_the_container(tmp_path: Path) -> None:
-    assert only(tmp_path, serve("/models/llama-3"), "KV402", host="h100-server").level == "unknown"
+    assert only(tmp_path, serve("/models/llama-3"), "KV412", host="h100-server").level == "unknown"

@@ -1,4 +1,4 @@
-"""KV501: decoding takes longer for each token than the objective allows.
+"""KV503: decoding takes longer for each token than the objective allows.
 
 Without a stated objective a time above 50 ms is an INFO. Where a link or host memory is over its budget at the
 objective's pace, that is said instead: it is the cause.
@@ -15,7 +15,7 @@ from kvplan.rules.interface import Finding, finding
 from kvplan.rules.paces import rate_level
 from kvplan.units import to_ms
 
-ID = "KV501"
+ID = "KV503"
 TITLE = "the time per token is over its objective"
 LEVEL = "fail"
 

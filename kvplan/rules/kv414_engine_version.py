@@ -1,6 +1,6 @@
-"""KV402: a setting could not be resolved.
+"""KV414: the engine version is not given or not modelled.
 
-A variable without a literal value, a model that no catalog has. What does not depend on it is judged all the same.
+Defaults change with the version, so an image tag is an input. Without one the newest modelled version is taken.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from kvplan.rules.context import Context
 from kvplan.rules.interface import Finding, reported
 
-ID = "KV402"
-TITLE = "a setting could not be resolved"
-LEVEL = "unknown"
+ID = "KV414"
+TITLE = "the engine version is not given or not modelled"
+LEVEL = "info"
 
 
 def check(context: Context) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""KV103: the users that the workload states do not fit in the KV pool at once.
+"""KV107: the users that the workload states do not fit in the KV pool at once.
 
 Only judged against a workload that somebody stated: ``max_num_seqs`` is a ceiling, and more requests than the pool
 holds are normal in production.
@@ -13,7 +13,7 @@ from kvplan.rules.fitting import request_level, users_level, weights_level
 from kvplan.rules.interface import Finding, finding
 from kvplan.rules.wording import each_gpu, figures_of, gib_span, gib_text, spelled
 
-ID = "KV103"
+ID = "KV107"
 TITLE = "the workload's users do not fit in the KV pool"
 LEVEL = "fail"
 

@@ -1,4 +1,4 @@
-"""KV301: fewer CPU cores than the engine's processes, or the strategy's own work on the CPU, keep busy.
+"""KV303: fewer CPU cores than the engine's processes, or the strategy's own work on the CPU, keep busy.
 
 Too few cores for the engine's processes is a WARN: it slows things down, and no hard threshold is published. Where a
 strategy attends or searches on the CPU, cores are a budget like any other.
@@ -15,7 +15,7 @@ from kvplan.rules.context import Context, Judged
 from kvplan.rules.fitting import level_of
 from kvplan.rules.interface import Finding, finding
 
-ID = "KV301"
+ID = "KV303"
 TITLE = "CPU cores are over their budget"
 LEVEL = "warn"
 

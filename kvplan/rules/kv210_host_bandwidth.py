@@ -1,4 +1,4 @@
-"""KV202: host memory is read faster than it can be, at the stated time per token."""
+"""KV210: host memory is read faster than it can be, at the stated time per token."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kvplan.rules.context import Context
 from kvplan.rules.interface import Finding
 from kvplan.rules.paces import over_rate
 
-ID = "KV202"
+ID = "KV210"
 TITLE = "host memory bandwidth is over its budget"
 LEVEL = "fail"
 

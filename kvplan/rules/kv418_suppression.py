@@ -1,4 +1,4 @@
-"""KV408: a suppression without a reason, which therefore does not hold."""
+"""KV418: a suppression without a reason, which therefore does not hold."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kvplan.rules.context import Context
 from kvplan.rules.interface import Finding
 
-ID = "KV408"
+ID = "KV418"
 TITLE = "a suppression gives no reason"
 LEVEL = "warn"
 

@@ -1,4 +1,4 @@
-"""KV403: a length beyond the model's own limit, or a workload beyond the engine's."""
+"""KV413: a length beyond the model's own limit, or a workload beyond the engine's."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kvplan.rules.context import LENGTHENING, Context
 from kvplan.rules.interface import Finding, finding
 from kvplan.rules.wording import spelled
 
-ID = "KV403"
+ID = "KV413"
 TITLE = "the context is beyond the model's limit"
 LEVEL = "fail"
 
