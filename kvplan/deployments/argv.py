@@ -1,12 +1,12 @@
-"""The words after ``vllm serve`` -> settings. Only these words are flags: what stands before belongs to others."""
+"""The words behind an engine's name -> settings. Only these are flags: what stands before belongs to others."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from kvplan.deployments.flag_table import FlagTable
 from kvplan.deployments.found import Complaint, Place, Setting, Unresolved, Value
-from kvplan.deployments.vllm_flags import SETTINGS, SEVERAL, flag_named, takes_value
 from kvplan.units import shorten
 
 
@@ -41,8 +41,11 @@ class Arguments:
         self.settings[name] = Setting(name, value, word.place)
 
 
-def read_arguments(words: Sequence[Word], *, positional_model: bool) -> Arguments:
-    """Settings of a vLLM command. With ``positional_model`` the first plain word is the model: ``vllm serve MODEL``."""
+def read_arguments(words: Sequence[Word], table: FlagTable, *, positional_model: bool = False) -> Arguments:
+    """Settings of a command with this engine's flags.
+
+    With ``positional_model`` the first plain word is the model: ``vllm serve MODEL``.
+    """
     found = Arguments()
     index = 0
     while index < len(words):
@@ -54,7 +57,7 @@ def read_arguments(words: Sequence[Word], *, positional_model: bool) -> Argument
         elif word.unresolved is not None and word.text.startswith("-") and "=" not in word.text:
             found.unresolved.append(_extra_words(word))
         elif word.text.startswith("-") and len(word.text) > 1 and not _is_number(word.text):
-            index = _read_flag(word, words, index, found)
+            index = _read_flag(table, words, index, found)
         elif word.unresolved is not None and (word.optional or not positional_model or "model" in found.settings):
             found.unresolved.append(_extra_words(word))
         elif positional_model and "model" not in found.settings and not _named(found, "model"):
@@ -62,28 +65,29 @@ def read_arguments(words: Sequence[Word], *, positional_model: bool) -> Argument
     return found
 
 
-def _read_flag(word: Word, words: Sequence[Word], index: int, found: Arguments) -> int:
-    """One flag with its value; returns where to go on."""
+def _read_flag(table: FlagTable, words: Sequence[Word], index: int, found: Arguments) -> int:
+    """The flag before ``index`` with its value; returns where to go on."""
+    word = words[index - 1]
     written, equals, text = word.text.partition("=")
-    flag = flag_named(written)
+    flag = table.named(written)
     values: list[Word] = [replace(word, text=text)] if equals else []
-    wants = takes_value(flag) if flag else None
+    wants = table.takes_value(flag) if flag else None
     if not equals and wants is not False:
-        several = flag in SEVERAL
+        several = flag in table.several
         while index < len(words) and _is_value(words[index]) and (several or not values):
             values.append(words[index])
             index += 1
-    if flag is None or (flag.removeprefix("no-") not in SETTINGS):
+    if flag is None or flag.removeprefix("no-") not in table.settings:
         return index
     if "." in written and "." not in flag:
         return index  # one entry of a JSON flag (--kv-transfer-config.kv_role ...), not the whole of it
-    _put(found, flag, values, word)
+    _put(found, table, flag, values, word)
     return index
 
 
-def _put(found: Arguments, flag: str, values: list[Word], word: Word) -> None:
-    name = SETTINGS.get(flag.removeprefix("no-"), "")
-    if takes_value(flag) is False:
+def _put(found: Arguments, table: FlagTable, flag: str, values: list[Word], word: Word) -> None:
+    name = table.settings.get(flag.removeprefix("no-"), "")
+    if table.takes_value(flag) is False:
         found.put(name, not flag.startswith("no-"), replace(word, unresolved=None))
     elif not values:
         found.complaints.append(Complaint(f"--{flag} has no value", word.place, stops=True))

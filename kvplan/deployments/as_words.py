@@ -7,19 +7,11 @@ from dataclasses import dataclass
 
 from kvplan.deployments.found import Complaint, FoundDeployment, Setting, Value
 from kvplan.deployments.lengths import is_spread
+from kvplan.deployments.setting_kinds import KINDS, NUMERIC
 from kvplan.deployments.words import AUTO_LENGTHS, Words
 from kvplan.errors import InputError
 from kvplan.units import parse_tokens, parse_vllm_tokens, shorten
 
-_COUNTS = {"gpus", "tp", "pp", "dp", "ep", "dcp", "max_num_seqs", "block_size", "users", "idle_sessions", "tenants",
-           "numa_nodes", "dp_local", "nodes", "num_gpu_blocks_override"}  # fmt: skip
-_NUMBERS = {"cpu_cores", "dram_gib", "dram_gb_per_s", "hbm_gib", "display_reserve_gib", "prefix_hit_fraction",
-            "gpu_memory_utilization", "mem_fraction_static", "kv_offloading_size", "cpu_offload_gb", "itl_ms",
-            "ttft_ms", "margin", "other_link_gb_per_s", "other_cpu_cores", "other_dram_gib", "swap_space",
-            "lmcache_gib_per_rank", "offload_bytes", "offload_bytes_per_rank"}  # fmt: skip
-_ENGINE_TOKENS = {"max_model_len", "max_num_batched_tokens", "kv_cache_memory_bytes"}
-_TOKENS = {"context", "prompt_tokens", "output_tokens", "shared_prefix_tokens"}
-_SWITCHES = {"enforce_eager", "enable_expert_parallel", "disable_hybrid_kv_cache_manager", "enable_lora"}
 _QUANTIZATIONS = {
     "fp8": "fp8", "awq": "awq-int4", "awq_marlin": "awq-int4", "gptq": "gptq-int4", "gptq_marlin": "gptq-int4",
     "bitsandbytes": "bnb-nf4", "modelopt_fp4": "nvfp4", "nvfp4": "nvfp4", "mxfp4": "mxfp4", "modelopt": "fp8",
@@ -66,24 +58,25 @@ def weights_of(quantization: str) -> str | None:
 
 def _value(setting: Setting) -> Value:
     name, value = setting.name, setting.value
+    kind = KINDS.get(name, "text")
     if isinstance(value, bool):
-        if name in _COUNTS | _NUMBERS | _ENGINE_TOKENS | _TOKENS:
+        if kind in NUMERIC:
             raise InputError(f"{_spelled(name)} must be a number (it is {str(value).lower()})")
         return value
-    if name in _COUNTS:
+    if kind == "count":
         return _count(name, value)
-    if name in _NUMBERS:
+    if kind == "number":
         number = float(str(value))
         if not math.isfinite(number):
             raise InputError(f"{_spelled(name)} must be a finite number (it is {value!r})")
         return number
-    if name in _ENGINE_TOKENS:
+    if kind == "engine tokens":
         return str(value) if str(value).lower() in AUTO_LENGTHS else parse_vllm_tokens(str(value), what=_spelled(name))
     if name == "context" and is_spread(str(value)):
         return str(value)
-    if name in _TOKENS:
+    if kind == "tokens":
         return parse_tokens(str(value), what=name)
-    if name in _SWITCHES:
+    if kind == "switch":
         raise InputError(f"{_spelled(name)} must be true or false (it is {value!r})")
     return value if isinstance(value, tuple) else str(value)
 

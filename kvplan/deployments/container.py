@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 
 from kvplan.deployments.argv import Word
-from kvplan.deployments.found import Place, Setting, Unresolved
+from kvplan.deployments.found import Setting
 
 _DEVICES = re.compile(r"^(?:device=)?(\d+(?:,\d+)*)$")
-_VARIABLES = {
-    "LMCACHE_MAX_LOCAL_CPU_SIZE": "lmcache_gib_per_rank",
-    "VLLM_ALLOW_LONG_MAX_MODEL_LEN": "allow_long_max_model_len",
-}
 
 
-def settings_of_environment(environment: dict[str, Word]) -> list[Setting]:
-    """Settings that a container or a script gives by environment variables."""
-    found = [
-        Setting(name, environment[variable].text, environment[variable].place)
-        for variable, name in _VARIABLES.items()
-        if variable in environment and environment[variable].text
-    ]
+def visible_gpus(environment: dict[str, Word]) -> list[Setting]:
+    """GPUs that ``CUDA_VISIBLE_DEVICES`` leaves to a process."""
     devices = environment.get("CUDA_VISIBLE_DEVICES")
     listed = _DEVICES.match(devices.text) if devices else None
-    if devices is not None and listed is not None:
-        found.append(Setting("gpus", listed[1].count(",") + 1, devices.place))
-    return found
+    if devices is None or listed is None:
+        return []
+    return [Setting("gpus", listed[1].count(",") + 1, devices.place)]
 
 
 def settings_of_docker(before: Sequence[Word]) -> list[Setting]:
@@ -69,43 +59,3 @@ def _options(before: Sequence[Word]) -> list[tuple[str, Word]]:
         elif word.text.startswith("-") and index + 1 < len(before):
             pairs.append((word.text, before[index + 1]))
     return pairs
-
-
-def settings_of_connector(transfer: Setting) -> tuple[list[Setting], list[Unresolved]]:
-    """Host memory that ``--kv-transfer-config`` asks for: OffloadingConnector's bytes are for the whole server,
-    SimpleCPUOffloadConnector's may be for each rank (8 GiB in all by default), LMCache's are for each rank (5 GiB)."""
-    try:
-        config = json.loads(str(transfer.value))
-    except (ValueError, RecursionError):
-        reason = "--kv-transfer-config is not valid JSON"
-        return [], [Unresolved("kv_transfer_config", str(transfer.value)[:60], transfer.place, reason)]
-    found: list[Setting] = []
-    for connector in _connectors(config):
-        extra = connector.get("kv_connector_extra_config")
-        extra = extra if isinstance(extra, dict) else {}
-        name = str(connector.get("kv_connector", ""))
-        if name.startswith("LMCache"):
-            found.append(Setting("lmcache_gib_per_rank", extra.get("lmcache.max_local_cpu_size", "5"), transfer.place))
-        elif name in ("OffloadingConnector", "SimpleCPUOffloadConnector"):
-            found += _offloading(name, extra, transfer.place)
-    return found, []
-
-
-def _offloading(name: str, extra: dict[str, object], place: Place) -> list[Setting]:
-    whole, rank = extra.get("cpu_bytes_to_use"), extra.get("cpu_bytes_to_use_per_rank")
-    if isinstance(rank, int | float):
-        return [Setting("offload_bytes_per_rank", float(rank), place)]
-    if isinstance(whole, int | float):
-        return [Setting("offload_bytes", float(whole), place)]
-    return [Setting("kv_offloading_size", "8", place)] if name == "SimpleCPUOffloadConnector" else []
-
-
-def _connectors(config: object, depth: int = 0) -> list[dict[str, object]]:
-    """The connector, or the children of a MultiConnector."""
-    if not isinstance(config, dict) or depth > 3:
-        return []
-    extra = config.get("kv_connector_extra_config")
-    children = extra.get("connectors") if isinstance(extra, dict) else None
-    if config.get("kv_connector") == "MultiConnector" and isinstance(children, list):
-        return [item for child in children[:20] for item in _connectors(child, depth + 1)]
-    return [config]

@@ -67,6 +67,8 @@ class FoundDeployment:
     """The engine that this form starts; the setting ``engine`` names another, or its version."""
     notes: dict[str, str] = field(default_factory=dict)
     """Facts that are no settings: ``image`` as written."""
+    annotations: dict[str, Setting] = field(default_factory=dict)
+    """Kubernetes annotations that speak to kvplan: ``kvplan.dev/ignore.KV201``."""
 
     def value(self, name: str) -> Value | None:
         """A setting's value, or None where the file does not say."""

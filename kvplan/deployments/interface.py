@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+import posixpath
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
 
 from kvplan.deployments.found import FoundDeployment, Place
 
@@ -17,12 +19,28 @@ class Source:
     text: str
     folder: str = ""
     """Of the file, for paths that it names; empty is the current one."""
+    opener: Callable[[str], Source | Unreadable | None] | None = field(default=None, compare=False, repr=False)
+    """Reads another file of the same tree; None where there is no tree, as on standard input."""
 
     @property
     def suffix(self) -> str:
         """``.yaml`` in lower case; empty for standard input and names without one."""
         name = self.path.rsplit("/", 1)[-1]
         return "." + name.rsplit(".", 1)[1].lower() if "." in name else ""
+
+    @property
+    def name(self) -> str:
+        """The file's name without its folder."""
+        return self.path.rsplit("/", 1)[-1]
+
+    def beside(self, path: str) -> Source | Unreadable | None:
+        """Another file, named as this one names it: relative to its folder.
+
+        None where there is no such file, or where it lies outside the tree that is checked: nothing else is opened.
+        """
+        if self.opener is None or not path or path.startswith(("/", "~")):
+            return None
+        return self.opener(posixpath.normpath(posixpath.join(self.folder.replace("\\", "/") or ".", path)))
 
     @property
     def stem(self) -> str:
@@ -46,10 +64,24 @@ class Unreadable:
     """``fail`` for the unread rest of a file that was read up to a cap: it may hide anything."""
 
 
+class Reading(NamedTuple):
+    """What one file holds."""
+
+    deployments: list[FoundDeployment]
+    unreadable: list[Unreadable] = []
+    claims: tuple[str, ...] = ()
+    """Paths of other files whose deployments these are a fuller reading of, such as the bases of an overlay: by
+    themselves they are not reported again."""
+
+
 class Form(Protocol):
     """One form of deployment file. Adding one is adding a file to ``forms/``."""
 
     name: str
+    names: tuple[str, ...]
+    """Shell patterns of the file names for which a folder is searched, in lower case."""
+    traces: tuple[bytes, ...]
+    """Texts of which every file of this form has one, beside those of the engines' commands."""
     order: int
     """Forms are asked in this order, the most particular first."""
 
@@ -57,6 +89,6 @@ class Form(Protocol):
         """Whether a file is of this form, judged by its text alone: cheap, and never an exception."""
         ...
 
-    def read(self, source: Source) -> tuple[list[FoundDeployment], list[Unreadable]]:
+    def read(self, source: Source) -> Reading:
         """The deployments of a file that it recognises. Nothing in the file is ever executed."""
         ...

@@ -1,4 +1,4 @@
-"""The vLLM command of one container: argv lists, strings for a shell, and variables from ``env``."""
+"""The engine command of one container: argv lists, strings for a shell, and variables from ``env``."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kvplan.deployments.argv import Arguments, Word, read_arguments
+from kvplan.deployments.argv import Arguments, Word
+from kvplan.deployments.commands import command_of_image, engine_words, flags_in
 from kvplan.deployments.found import Complaint
 from kvplan.deployments.interface import Source
-from kvplan.deployments.shell_commands import ENGINE_WORD, commands_in
+from kvplan.deployments.shell_commands import commands_in
 from kvplan.deployments.shell_expansions import Expansion
 from kvplan.deployments.yaml_tree import Node
 
@@ -24,34 +25,33 @@ _SHELL_REFERENCE = re.compile(r"(?<!\$)\$(?:\{|[A-Za-z_])")
 class PodCommand:
     """What a container runs."""
 
+    engine: str
     arguments: Arguments
     line: int
     environment: dict[str, Word]
 
 
-def command_of(
-    container: Node, source: Source, environment: dict[str, Expansion], *, starts_vllm: bool
-) -> PodCommand | None:
-    """The container's vLLM command: ``command`` and ``args``, or ``args`` alone under vLLM's own image."""
+def command_of(container: Node, source: Source, environment: dict[str, Expansion]) -> PodCommand | None:
+    """The container's engine command: ``command`` and ``args``, or ``args`` alone under the engine's own image."""
     given = {name: Word(item.text, item.place) for name, item in environment.items() if item.place and not item.reason}
     command, args = _nodes(container.get("command")), _nodes(container.get("args"))
     nodes = [*command, *args]
     for node in nodes:
-        if ENGINE_WORD.search(node.text) and re.search(r"\s", node.text.strip()):
+        if engine_words().search(node.text) and re.search(r"\s", node.text.strip()):
             found = commands_in(_filled_in(node.text, environment), source.path, _text_line(node), environment)
             if found:
                 line = _own_line(source, node, found[0].place.line)
                 arguments = _on_own_lines(found[0].arguments, node, source)
-                return PodCommand(arguments, line, {**given, **found[0].environment})
+                return PodCommand(found[0].engine, arguments, line, {**given, **found[0].environment})
     words = [_word(node, source, environment) for node in nodes]
-    start = _engine_index(words)
-    if start is not None:
-        engine = words[start - 1].text
-        arguments = read_arguments(words[start:], positional_model="api_server" not in engine)
-        return PodCommand(arguments, words[start - 1].place.line, given)
-    if starts_vllm and not command:
-        arguments = read_arguments(words, positional_model=True)
-        return PodCommand(arguments, nodes[0].line if nodes else container.line, given)
+    started = flags_in([word.text for word in words])
+    if started is not None:
+        engine, start = started
+        arguments = engine.read(words[start:], words[start - 1].text if start else "")
+        return PodCommand(engine.engine, arguments, words[max(start - 1, 0)].place.line, given)
+    own = command_of_image(container.scalar("image"))
+    if own is not None and not command:
+        return PodCommand(own.engine, own.read(words), nodes[0].line if nodes else container.line, given)
     return None
 
 
@@ -140,16 +140,6 @@ def _substituted(text: str, environment: dict[str, Expansion]) -> tuple[str, str
         return known.text
 
     return _REFERENCE.sub(one, text), reasons[0] if reasons else None
-
-
-def _engine_index(words: list[Word]) -> int | None:
-    """Where the flags begin: behind ``vllm serve`` or the module's name."""
-    for index, word in enumerate(words):
-        if word.text.startswith("vllm.entrypoints.") and word.text.endswith("api_server"):
-            return index + 1
-        if word.text == "serve" and index and words[index - 1].text.rsplit("/", 1)[-1] == "vllm":
-            return index + 1
-    return None
 
 
 def _text_line(node: Node) -> int:

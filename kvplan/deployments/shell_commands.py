@@ -1,4 +1,4 @@
-"""vLLM commands in shell text: ``vllm serve``, the older entry point, and ``docker run`` of vLLM's image.
+"""Commands in shell text that start an engine, by its own name or by ``docker run`` of its image.
 
 Used for scripts and for the strings that manifests hand to ``bash -c``. Flags are read only behind the engine word.
 """
@@ -8,18 +8,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from kvplan.deployments.argv import Arguments, Word, read_arguments
+from kvplan.deployments.argv import Arguments, Word
+from kvplan.deployments.commands import engine_of_match, engine_words
 from kvplan.deployments.found import Place
-from kvplan.deployments.images import is_vllm_image
 from kvplan.deployments.shell_expansions import Expansion
 from kvplan.deployments.shell_variables import Variables
 from kvplan.deployments.shell_words import ShellReader
 
-ENGINE_WORD = re.compile(
-    r"(?<![\w./-])(?:[\w./-]+/)?vllm[ \t]+serve(?=[\s\"'\\]|$)"
-    r"|-m[ \t]+vllm\.entrypoints\.(?:openai\.)?api_server(?=[\s\"'\\]|$)"
-    r"|(?<![\w/.-])(?:[\w.-]+(?::\d+)?/)*vllm-openai(?::[\w.${}:-]+)?(?:@sha256:[0-9a-f]+)?(?=[ \t\\])"
-)
 _SPEAKERS = {"echo", "printf", "pkill", "pgrep", "grep", "egrep", "kill", "cat", "which", "log", "info", "die", "pip",
              "warn", "error", "docker-compose", "sed", "awk", "help", "usage", "print", "pip3"}  # fmt: skip
 _RUNNERS = {"bash", "sh", "zsh", "ssh", "docker", "podman", "srun", "tmux", "screen", "nohup", "exec", "sudo",
@@ -34,8 +29,9 @@ MOST_COMMANDS = 2000
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One vLLM command."""
+    """One command that starts an engine."""
 
+    engine: str
     arguments: Arguments
     place: Place
     before: tuple[Word, ...]
@@ -45,14 +41,14 @@ class Command:
 
 
 def commands_in(text: str, path: str, first_line: int, outer: dict[str, Expansion] | None = None) -> list[Command]:
-    """Every vLLM command of a shell text, in order. ``outer`` are variables that its container sets.
+    """Every engine command of a shell text, in order. ``outer`` are variables that its container sets.
 
     One more than ``MOST_COMMANDS`` at most, so that who reads them can say where reading ended.
     """
     variables = Variables(text, path, first_line, outer)
     reader = ShellReader(text, path, first_line, variables.lookup)
     found: list[Command] = []
-    for match in ENGINE_WORD.finditer(text):
+    for match in engine_words().finditer(text):
         if len(found) > MOST_COMMANDS:
             break
         command = _command(text, match, reader, variables)
@@ -67,11 +63,12 @@ def _command(text: str, match: re.Match[str], reader: ShellReader, variables: Va
     quote = _open_quote(before)
     if quote == "#" or not _is_run(before, quote):
         return None
-    image = match[0] if is_vllm_image(match[0].partition("$")[0].rstrip(":")) and "serve" not in match[0] else None
+    engine = engine_of_match(match)
+    image = match[0] if engine.is_started_by(match[0].partition("$")[0].rstrip(":")) else None
     words = _words_after(text, match.end(), quote, reader, variables)
     if image is not None and not _image_has_flags(words):
         return None
-    arguments = read_arguments(words, positional_model="api_server" not in match[0])
+    arguments = engine.read(words, match[0])
     if not arguments.settings and not arguments.unresolved:
         return None
     ahead = reader.command(_statement_start(text, start, match.start())) if quote is None else []
@@ -79,7 +76,7 @@ def _command(text: str, match: re.Match[str], reader: ShellReader, variables: Va
     environment = dict(variables.environment())
     place = reader.place(match.start())
     environment.update({name[1]: Word(name[2].strip("\"'"), place) for name in _PREFIX.finditer(before)})
-    return Command(arguments, place, tuple(ahead), image, environment)
+    return Command(engine.engine, arguments, place, tuple(ahead), image, environment)
 
 
 def _words_after(text: str, end: int, quote: str | None, reader: ShellReader, variables: Variables) -> list[Word]:

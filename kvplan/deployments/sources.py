@@ -1,25 +1,22 @@
-"""Paths -> files that may hold deployments. Reading is bounded, and what can't be read is said instead of raised."""
+"""Paths -> the deployments of their files: folders searched, overlays joined with what they are laid over."""
 
 from __future__ import annotations
 
 import os
-import stat
-import sys
 from collections.abc import Iterator, Sequence
+from fnmatch import translate
+from functools import cache
+from re import Pattern
+from re import compile as compile_pattern
 
-from kvplan.deployments.forms import form_of
-from kvplan.deployments.found import FoundDeployment, Place
+from kvplan.deployments.commands import traces as traces_of_commands
+from kvplan.deployments.forms import all_forms, form_of
+from kvplan.deployments.found import FoundDeployment
 from kvplan.deployments.interface import Source, Unreadable
+from kvplan.deployments.source_files import Tree, read_source
 from kvplan.errors import InputError
-from kvplan.units import MIB, shorten
+from kvplan.units import shorten
 
-LARGEST_FILE_BYTES = 4 * MIB
-SUFFIXES = (".toml", ".yaml", ".yml", ".sh")
-"""Files that a folder is searched for."""
-_TRACES = (b"vllm", b"kvplan.deployment", b"max-model-len", b"max_model_len", b"tensor-parallel-size",
-           b"tensor_parallel_size", b"gpu-memory-utilization", b"gpu_memory_utilization", b"max-num-", b"max_num_",
-           b"kv-cache", b"kv_cache")  # fmt: skip
-"""Every file that some form recognises has one of these."""
 _SKIPPED_FOLDERS = {"node_modules", "__pycache__", "site-packages"}
 
 
@@ -27,61 +24,62 @@ def read_deployments(paths: Sequence[str]) -> tuple[list[tuple[FoundDeployment, 
     """Every deployment in these files and folders. A path that does not exist is a usage error: it may be misspelt."""
     found: list[tuple[FoundDeployment, Source]] = []
     unreadable: list[Unreadable] = []
+    claimed: set[str] = set()
+    asked: set[str] = set()
+    trees: dict[str, Tree] = {}
     for path, asked_for in _files(paths):
-        source = read_source(path, asked_for=asked_for)
+        source = read_source(path, traces=None if asked_for else _traces(), tree=_tree_of(path, trees))
         if source is None or isinstance(source, Unreadable):
             unreadable += [source] if source is not None else []
             continue
-        form = form_of(source)
-        if form is None:
-            if asked_for:
-                advice = "forms: kvplan.deployment/1 TOML, vLLM --config YAML, shell scripts, Kubernetes manifests"
-                unreadable.append(Unreadable(source.at(1), "no deployment is recognised in this file", advice))
-            continue
-        deployments, faults = form.read(source)
+        if asked_for:
+            asked.add(os.path.normpath(source.path))
+        deployments, faults, claims = _read(source, asked_for)
+        claimed.update(os.path.normpath(claim) for claim in claims)
         found += [(item, source) for item in deployments]
         unreadable += faults
-        if asked_for and not deployments and not faults:
-            unreadable.append(Unreadable(source.at(1), f"no vLLM command is recognised in this {form.name} file"))
-    return found, unreadable
+    claimed -= asked
+    left = [(item, source) for item, source in found if os.path.normpath(source.path) not in claimed]
+    return left, [item for item in unreadable if os.path.normpath(item.place.path) not in claimed]
 
 
-def read_source(path: str, *, asked_for: bool = True) -> Source | Unreadable | None:
-    """One file as text, or why not. ``-`` is standard input.
+def _read(source: Source, asked_for: bool) -> tuple[list[FoundDeployment], list[Unreadable], tuple[str, ...]]:
+    """What one file holds; a file that was named itself and holds nothing says so."""
+    form = form_of(source)
+    if form is None:
+        names = ", ".join(sorted(form.name for form in all_forms()))
+        nothing = Unreadable(source.at(1), "no deployment is recognised in this file", f"forms: {names}")
+        return [], [nothing] if asked_for else [], ()
+    reading = form.read(source)
+    unreadable = list(reading.unreadable)
+    if asked_for and not reading.deployments and not unreadable and not reading.claims:
+        unreadable.append(Unreadable(source.at(1), f"no engine is started in this {form.name} file"))
+    return reading.deployments, unreadable, reading.claims
 
-    None for a file that a folder happens to hold, which is no text and has nothing to do with deployments.
-    """
-    shown = shorten(path, 200)
-    where = Place(shown, 1)
-    try:
-        if path == "-":
-            data = sys.stdin.buffer.read(LARGEST_FILE_BYTES + 1)
-        else:
-            data = _bytes_of(path)
-    except OSError as error:
-        return Unreadable(where, f"cannot be read: {error.strerror or type(error).__name__}")
-    except ValueError as error:
-        return Unreadable(where, f"cannot be read: {error}")
-    if not asked_for and not any(word in data for word in _TRACES):
+
+@cache
+def _traces() -> tuple[bytes, ...]:
+    """Every file that some form recognises has one of these."""
+    return tuple(sorted({*traces_of_commands(), *(trace for form in all_forms() for trace in form.traces)}))
+
+
+@cache
+def _names() -> Pattern[str]:
+    """The file names for which a folder is searched."""
+    return compile_pattern(
+        "|".join(translate(name) for name in sorted({n for form in all_forms() for n in form.names}))
+    )
+
+
+def _tree_of(path: str, trees: dict[str, Tree]) -> Tree | None:
+    """The tree of a path, one for all the files of a folder; none for standard input."""
+    if path == "-":
         return None
-    if len(data) > LARGEST_FILE_BYTES:
-        return Unreadable(where, "is larger than 4 MiB, so it is no deployment file")
-    if b"\0" in data:
-        return Unreadable(where, "is not a text file")
-    try:
-        folder = "" if path == "-" else os.path.dirname(path)
-        return Source(shown, data.decode("utf-8-sig").replace("\r\n", "\n"), folder)
-    except UnicodeDecodeError as error:
-        return Unreadable(Place(shown, data.count(b"\n", 0, error.start) + 1), "is not UTF-8 text")
-
-
-def _bytes_of(path: str) -> bytes:
-    """At most one byte more than the limit; only regular files, for a pipe or a device may never end."""
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise ValueError("not a regular file (pipe it to kvplan check - instead)")
-        return file.read(LARGEST_FILE_BYTES + 1)
+    folder = os.path.dirname(path)
+    if folder not in trees:
+        tree = Tree(path)
+        trees[folder] = next((known for known in trees.values() if known.root == tree.root), tree)
+    return trees[folder]
 
 
 def _files(paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
@@ -112,5 +110,5 @@ def _files_of(path: str) -> Iterator[tuple[str, bool]]:
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED_FOLDERS)
         for name in sorted(names):
             file = os.path.join(top, name)
-            if name.lower().endswith(SUFFIXES) and os.path.isfile(file):
+            if _names().match(name.lower()) and os.path.isfile(file):
                 yield os.path.normpath(file), False

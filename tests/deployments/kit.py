@@ -11,7 +11,10 @@ def read(text: str, path: str) -> tuple[list[FoundDeployment], list[Unreadable]]
     """What the form that recognises a file reads; nothing where none does."""
     source = Source(path, text)
     form = form_of(source)
-    return ([], []) if form is None else form.read(source)
+    if form is None:
+        return [], []
+    reading = form.read(source)
+    return reading.deployments, reading.unreadable
 
 
 def one(text: str, path: str) -> FoundDeployment:

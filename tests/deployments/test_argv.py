@@ -1,12 +1,12 @@
 import pytest
 
 from kvplan.deployments.argv import Arguments, Word, read_arguments
+from kvplan.deployments.commands.vllm_flags import SETTINGS, SWITCHES, TABLE
 from kvplan.deployments.found import Place
-from kvplan.deployments.vllm_flags import FLAGS, SETTINGS, SWITCHES, flag_named
 
 
 def arguments(text: str, *, positional: bool = True) -> Arguments:
-    return read_arguments([Word(part, Place("x", 1)) for part in text.split()], positional_model=positional)
+    return read_arguments([Word(part, Place("x", 1)) for part in text.split()], TABLE, positional_model=positional)
 
 
 def values(text: str) -> dict[str, object]:
@@ -37,7 +37,7 @@ def test_flags(text: str, name: str, value: object) -> None:
 
 def test_an_abbreviation_that_fits_several_flags_is_none() -> None:
     """argparse refuses ``--max`` and ``--max-num``: they could be several flags."""
-    assert flag_named("--max-num") == "max-num"
+    assert TABLE.named("--max-num") == "max-num"
     assert "max_num_seqs" not in values("m --max-num 5")
 
 
@@ -49,7 +49,7 @@ def test_the_older_entry_point_has_no_plain_model() -> None:
 def test_a_value_that_is_not_known_takes_the_earlier_one_with_it() -> None:
     words = [Word("m", Place("x", 1)), Word("--max-model-len", Place("x", 2)), Word("8192", Place("x", 2)),
              Word("--max-model-len", Place("x", 3)), Word("$X", Place("x", 3), "no value")]  # fmt: skip
-    found = read_arguments(words, positional_model=True)
+    found = read_arguments(words, TABLE, positional_model=True)
     assert "max_model_len" not in found.settings
     assert [item.name for item in found.unresolved] == ["max_model_len"]
 
@@ -63,8 +63,8 @@ def test_one_entry_of_a_json_flag_is_not_the_flag() -> None:
 
 
 def test_every_setting_is_a_flag() -> None:
-    assert set(SETTINGS) <= FLAGS
+    assert set(SETTINGS) <= TABLE.flags
     assert {"enforce-eager", "enable-expert-parallel"} <= SWITCHES
-    for flag in FLAGS:
-        assert flag_named(f"--{flag}") == flag
-        assert flag_named(f"--{flag.replace('-', '_')}") == flag
+    for flag in TABLE.flags:
+        assert TABLE.named(f"--{flag}") == flag
+        assert TABLE.named(f"--{flag.replace('-', '_')}") == flag

@@ -1,8 +1,8 @@
 import json
 
-from kvplan.deployments.container import settings_of_connector
+from kvplan.deployments.commands.vllm_connectors import settings_of_connector
+from kvplan.deployments.commands.vllm_images import is_vllm_image, vllm_version
 from kvplan.deployments.found import Place, Setting
-from kvplan.deployments.images import is_vllm_image, vllm_version
 
 
 def connector(config: object) -> dict[str, object]:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from kvplan.deployments.interface import Source, Unreadable
-from kvplan.deployments.sources import LARGEST_FILE_BYTES, read_deployments, read_source
+from kvplan.deployments.source_files import LARGEST_FILE_BYTES, read_source
+from kvplan.deployments.sources import read_deployments
 from kvplan.errors import InputError
 
 TOML = 'schema = "kvplan.deployment/1"\nmodel = "llama3-8b"\n'

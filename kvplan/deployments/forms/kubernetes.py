@@ -1,4 +1,4 @@
-"""Kubernetes manifests: whatever has containers that start vLLM.
+"""Kubernetes manifests: whatever has containers that start an engine.
 
 Deployments, StatefulSets, Jobs, Pods, LeaderWorkerSets and their like differ only in where the pod template is, so
 every map with ``containers`` is looked at. One pod is judged: replicas run beside each other on other GPUs.
@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kvplan.deployments.container import settings_of_connector, settings_of_environment
 from kvplan.deployments.found import Complaint, FoundDeployment, Setting, Unresolved
-from kvplan.deployments.images import is_vllm_image, vllm_version
-from kvplan.deployments.interface import Source, Unreadable
+from kvplan.deployments.interface import Reading, Source, Unreadable
+from kvplan.deployments.launch import Launch, deployment_of
 from kvplan.deployments.pod_commands import PodCommand, command_of, environment_of, unread_items
 from kvplan.deployments.yaml_tree import Node, documents, maps_with
 from kvplan.units import shorten
@@ -30,21 +29,23 @@ class Kubernetes:
 
     name = "kubernetes"
     order = 20
+    names = ("*.yaml", "*.yml", "*.json")
+    traces: tuple[bytes, ...] = ()
 
     def recognises(self, source: Source) -> bool:
         if source.suffix not in (".yaml", ".yml", ".json", ""):
             return False
-        return "vllm" in source.text and "containers" in source.text and _MANIFEST.search(source.text) is not None
+        return "containers" in source.text and _MANIFEST.search(source.text) is not None
 
-    def read(self, source: Source) -> tuple[list[FoundDeployment], list[Unreadable]]:
+    def read(self, source: Source) -> Reading:
         roots, fault = documents(source.text)
         found = [item for root in roots for item in _deployments(root, roots, source)]
-        message = f"not read further: more than {MOST_CONTAINERS:,} containers that run vLLM"
+        message = f"not read further: more than {MOST_CONTAINERS:,} containers that run an engine"
         unread = [Unreadable(item.place, message, "split the file", "fail") for item in found[MOST_CONTAINERS:][:1]]
         if fault is not None:
             advice = "render it first: helm template CHART | kvplan check -" if "{{" in source.text else None
             unread.append(Unreadable(source.at(fault.line), fault.message, advice))
-        return _named(found[:MOST_CONTAINERS]), unread
+        return Reading(_named(found[:MOST_CONTAINERS]), unread)
 
 
 def _deployments(root: Node, roots: list[Node], source: Source) -> Iterator[FoundDeployment]:
@@ -68,31 +69,26 @@ def _objects(root: Node) -> Iterator[Node]:
 
 
 def _deployment(item: Node, pod: Node, container: Node, roots: list[Node], source: Source) -> FoundDeployment | None:
-    image = container.scalar("image")
     environment = environment_of(container, roots, source)
-    command = command_of(container, source, environment, starts_vllm=is_vllm_image(image))
+    command = command_of(container, source, environment)
     if command is None:
         return None
-    settings = _limits(container, source) | _node(item, pod, source)
-    settings |= {setting.name: setting for setting in settings_of_environment(command.environment)}
-    settings |= command.arguments.settings
-    unresolved = [*command.arguments.unresolved, *_shared_gpu(container, source)]
-    complaints = [*command.arguments.complaints, *unread_items(container, source), *_odd_counts(container, source)]
-    if "kv_transfer_config" in settings:
-        offloaded, unknown = settings_of_connector(settings["kv_transfer_config"])
-        settings = {one.name: one for one in offloaded} | settings
-        unresolved += unknown
-    version = vllm_version(image)
-    if version is not None:
-        settings["engine"] = Setting("engine", f"vllm@{version}", source.at(container.key_lines["image"]))
-    return FoundDeployment(
+    image = container.scalar("image") or None
+    launch = Launch(
+        engine=command.engine,
+        arguments=command.arguments,
+        place=source.at(_first_line(container, command)),
+        environment=command.environment,
+        image=image,
+        image_place=source.at(container.key_lines["image"]) if image else None,
+    )
+    return deployment_of(
+        launch,
         name=item.scalar("metadata", "name") or item.scalar("metadata", "generateName") or source.stem,
         form=FORM.name,
-        place=source.at(_first_line(container, command)),
-        settings=settings,
-        unresolved=tuple(unresolved),
-        complaints=tuple(complaints),
-        notes={"image": image} if image else {},
+        surroundings=(_limits(container, source) | _node(item, pod, source)).values(),
+        unresolved=_shared_gpu(container, source),
+        complaints=[*unread_items(container, source), *_odd_counts(container, source)],
     )
 
 

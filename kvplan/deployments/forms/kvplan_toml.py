@@ -26,10 +26,10 @@ import re
 import sys
 
 from kvplan.catalog.toml_text import too_long
+from kvplan.deployments.commands.vllm_flags import SETTINGS
 from kvplan.deployments.found import Complaint, FoundDeployment, Place, Setting
-from kvplan.deployments.interface import Source, Unreadable
+from kvplan.deployments.interface import Reading, Source, Unreadable
 from kvplan.deployments.toml_lines import key_lines
-from kvplan.deployments.vllm_flags import SETTINGS
 from kvplan.errors import did_you_mean
 from kvplan.units import shorten
 
@@ -64,28 +64,30 @@ class KvplanToml:
 
     name = "kvplan"
     order = 10
+    names = ("*.toml",)
+    traces: tuple[bytes, ...] = (b"kvplan.deployment",)
 
     def recognises(self, source: Source) -> bool:
         return source.suffix in (".toml", "") and _SCHEMA_LINE.search(source.text) is not None
 
-    def read(self, source: Source) -> tuple[list[FoundDeployment], list[Unreadable]]:
+    def read(self, source: Source) -> Reading:
         refused = too_long(source.text)
         if refused is not None:
-            return [], [Unreadable(source.at(refused[0]), refused[1])]
+            return Reading([], [Unreadable(source.at(refused[0]), refused[1])])
         try:
             tables = tomllib.loads(source.text)
         except tomllib.TOMLDecodeError as error:
             line = _LINE_OF_ERROR.search(str(error))
             message = _LINE_OF_ERROR.sub("", str(error)).strip()
             where = source.at(int(line[1]) if line and line[1] else 1)
-            return [], [Unreadable(where, f"not valid TOML: {shorten(message, 100)}")]
+            return Reading([], [Unreadable(where, f"not valid TOML: {shorten(message, 100)}")])
         except RecursionError:
-            return [], [Unreadable(source.at(1), "not valid TOML: nested too deeply")]
+            return Reading([], [Unreadable(source.at(1), "not valid TOML: nested too deeply")])
         lines = key_lines(source.text)
         if tables.get("schema") != SCHEMA:
             message = f"schema {shorten(repr(tables.get('schema')))} is not one that this kvplan reads"
-            return [], [Unreadable(source.at(lines.get(("schema",), 1)), message, f'schema = "{SCHEMA}"')]
-        return [_deployment(tables, source, lines)], []
+            return Reading([], [Unreadable(source.at(lines.get(("schema",), 1)), message, f'schema = "{SCHEMA}"')])
+        return Reading([_deployment(tables, source, lines)], [])
 
 
 def _deployment(tables: dict[str, object], source: Source, lines: dict[tuple[str, ...], int]) -> FoundDeployment:

@@ -6,10 +6,10 @@ import json
 import re
 
 from kvplan.deployments.argv import Arguments, Word
-from kvplan.deployments.container import settings_of_connector
+from kvplan.deployments.commands.vllm_flags import TABLE
 from kvplan.deployments.found import FoundDeployment
-from kvplan.deployments.interface import Source, Unreadable
-from kvplan.deployments.vllm_flags import FLAGS, SETTINGS, flag_named, takes_value
+from kvplan.deployments.interface import Reading, Source, Unreadable
+from kvplan.deployments.launch import Launch, deployment_of
 from kvplan.deployments.yaml_tree import Node, documents
 
 _KEY = re.compile(r"^([A-Za-z][\w-]*)[ \t]*:(?=\s|$)", re.MULTILINE)
@@ -25,27 +25,29 @@ class VllmConfig:
 
     name = "vllm-config"
     order = 30
+    names = ("*.yaml", "*.yml")
+    traces: tuple[bytes, ...] = ()
 
     def recognises(self, source: Source) -> bool:
         if source.suffix not in (".yaml", ".yml", "") or _OTHER_FORM.search(source.text):
             return False
         keys = {match[1].replace("_", "-") for match in _KEY.finditer(source.text)}
-        known = keys & FLAGS
-        return bool((known & set(SETTINGS)) - _OWN) and len(known) * 2 >= len(keys)
+        known = keys & TABLE.flags
+        return bool((known & set(TABLE.settings)) - _OWN) and len(known) * 2 >= len(keys)
 
-    def read(self, source: Source) -> tuple[list[FoundDeployment], list[Unreadable]]:
+    def read(self, source: Source) -> Reading:
         found, fault = documents(source.text)
         if fault is not None:
-            return [], [Unreadable(source.at(fault.line), fault.message)]
+            return Reading([], [Unreadable(source.at(fault.line), fault.message)])
         roots = [node for node in found if node.kind == "map"]
-        return [_deployment(root, source) for root in roots[:1]], []
+        return Reading([_deployment(root, source) for root in roots[:1]], [])
 
 
 def _deployment(root: Node, source: Source) -> FoundDeployment:
     arguments = Arguments()
     for key, node in root.entries.items():
-        flag = flag_named(f"--{key}")
-        name = SETTINGS.get(flag or "")
+        flag = TABLE.named(f"--{key}")
+        name = TABLE.settings.get(flag or "")
         if flag is None or name is None:
             continue
         place = source.at(root.key_lines.get(key, node.line))
@@ -53,23 +55,12 @@ def _deployment(root: Node, source: Source) -> FoundDeployment:
         plain = node.kind == "scalar" and not node.style
         if plain and text.lower() in _FALSE:
             continue  # vLLM drops a false without a word
-        if takes_value(flag) is False:
+        if TABLE.takes_value(flag) is False:
             arguments.put(name, text.lower() in _TRUE, Word(text, place))
         else:
             arguments.put(name, text, Word(text, place, _unresolved(text)))
-    settings, unresolved = arguments.settings, arguments.unresolved
-    if "kv_transfer_config" in settings:
-        offloaded, unknown = settings_of_connector(settings["kv_transfer_config"])
-        settings = {item.name: item for item in offloaded} | settings
-        unresolved += unknown
-    return FoundDeployment(
-        name=source.stem if source.path != "-" else "stdin",
-        form=FORM.name,
-        place=source.at(min(root.key_lines.values(), default=1)),
-        settings=settings,
-        unresolved=tuple(unresolved),
-        complaints=tuple(arguments.complaints),
-    )
+    launch = Launch("vllm", arguments, source.at(min(root.key_lines.values(), default=1)))
+    return deployment_of(launch, name=source.stem if source.path != "-" else "stdin", form=FORM.name)
 
 
 def _unresolved(text: str) -> str | None:

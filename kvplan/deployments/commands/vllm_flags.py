@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from kvplan.deployments.flag_table import FlagTable
+
 SETTINGS: Final[dict[str, str]] = {
     "model": "model",
     "max-model-len": "max_model_len",
@@ -112,27 +114,4 @@ OTHERS: Final = frozenset(
 )
 """Flags with one value that change neither memory nor layout, or not in a way that kvplan models."""
 
-FLAGS: Final = frozenset(SETTINGS) | SWITCHES | SEVERAL | OTHERS
-
-
-def flag_named(written: str) -> str | None:
-    """``--max_model-le`` -> ``max-model-len``: dashes and underscores alike, and any unique prefix.
-
-    A long flag that is not in the list keeps its own name; a short one (``-tp``) that is not is None.
-    """
-    if not written.startswith("--"):
-        return SHORT.get(written[1:])
-    name = written[2:].replace("_", "-").partition(".")[0].removesuffix("+")
-    if name in FLAGS:
-        return name
-    if name.startswith("no-") and name[3:] in SWITCHES:
-        return name
-    longer = [flag for flag in FLAGS if flag.startswith(name)]
-    return longer[0] if len(longer) == 1 else name
-
-
-def takes_value(flag: str) -> bool | None:
-    """Whether a flag has a value; None for a flag that is not in the list."""
-    if flag in SWITCHES or flag.removeprefix("no-") in SWITCHES:
-        return False
-    return True if flag in FLAGS else None
+TABLE: Final = FlagTable(SETTINGS, SHORT, SWITCHES, SEVERAL, OTHERS)

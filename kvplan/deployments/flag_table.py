@@ -1,0 +1,48 @@
+"""The flags of one engine's command line as data, and how its parser takes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class FlagTable:
+    """Long flags are kept without their two dashes, words joined by dashes."""
+
+    settings: dict[str, str]
+    """Flag -> the setting that it fills: a name of ``setting_kinds.KINDS``."""
+    short: dict[str, str]
+    """What stands behind a single dash -> the long flag."""
+    switches: frozenset[str]
+    """Flags without a value; each may also be written ``--no-...``."""
+    several: frozenset[str] = frozenset()
+    """Flags that take all the words up to the next flag."""
+    others: frozenset[str] = frozenset()
+    """Flags with one value that fill no setting."""
+    prefixes: bool = True
+    """Any unique beginning of a flag stands for it, as argparse has it."""
+
+    @property
+    def flags(self) -> frozenset[str]:
+        """Every long flag."""
+        return frozenset(self.settings) | self.switches | self.several | self.others
+
+    def named(self, written: str) -> str | None:
+        """``--max_model_le`` -> ``max-model-len``: dashes and underscores alike, and any unique prefix.
+
+        A long flag that is not in the table keeps its own name; a short one (``-tp``) that is not is None.
+        """
+        if not written.startswith("--"):
+            return self.short.get(written[1:])
+        name = written[2:].replace("_", "-").partition(".")[0].removesuffix("+")
+        if self.takes_value(name) is not None:
+            return name
+        longer = [flag for flag in self.flags if flag.startswith(name)] if self.prefixes else []
+        return longer[0] if len(longer) == 1 else name
+
+    def takes_value(self, flag: str) -> bool | None:
+        """Whether a flag has a value; None for a flag that is not in the table."""
+        if flag in self.switches or flag.removeprefix("no-") in self.switches:
+            return False
+        known = flag in self.settings or flag in self.several or flag in self.others
+        return True if known else None
