@@ -85,7 +85,7 @@ def test_paths_lists_and_numbers_of_other_kinds(tmp_path: Path) -> None:
 
 def test_every_word_of_the_command_line_is_a_keyword() -> None:
     texts = ("model", "host", "link", "engine", "weights", "kv_cache_dtype", "speculative_config", "method",
-             "mamba_cache_mode", "mamba_ssm_cache_dtype")  # fmt: skip
+             "mamba_cache_mode", "mamba_ssm_cache_dtype", "task")  # fmt: skip
     switches = ("enforce_eager", "fetch", "prefix_caching", "unify_kv_groups")
     plain = dict.fromkeys(texts, "text")
     for name in Words._fields:

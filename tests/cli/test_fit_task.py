@@ -89,6 +89,7 @@ def test_slips(arguments: str, message: str) -> None:
 
 
 def test_a_sweep_takes_a_task_too() -> None:
+    kvplan("sweep", *FP4[1:7], "--context", "4k", "--users", "1")  # it says on stderr that it compiles, once
     words = ("sweep", *FP4[1:7], "--context", "32k", "--users", "1,4", "--strategy", "kv-nvfp4")
     assert answer(*words)["outcomes"] == [["fits", "fits"]]
     assert answer(*words, "--task", "reasoning")["outcomes"] == [["tight", "tight"]]
