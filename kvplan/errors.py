@@ -15,7 +15,6 @@ A bug in kvplan ends with exit code 70 and asks for a report.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -79,6 +78,8 @@ class UnknownArchitecture(CannotJudge):
 def did_you_mean(name: str, known: Iterable[str], limit: int = 2) -> list[str]:
     """The known names closest to ``name``, best first; a known name that starts with it counts as close."""
     names = list(known)
+    import difflib  # only a mistake needs it
+
     lowered = name.lower()
     starts = sorted((item for item in names if lowered and item.lower().startswith(lowered)), key=len)
     close = difflib.get_close_matches(lowered, [item.lower() for item in names], n=limit, cutoff=0.6)

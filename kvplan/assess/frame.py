@@ -1,7 +1,5 @@
 """What all strategies of one deployment have in common, and the plans that each of them makes of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

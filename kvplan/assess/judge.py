@@ -34,14 +34,14 @@ _FLAGS = {
 }  # fmt: skip
 
 
-def judge(frame: Frame, strategy: Strategy) -> StrategyAssessment:
-    """The assessment of one strategy."""
+def judge(frame: Frame, strategy: Strategy, *, longest: bool = True) -> StrategyAssessment:
+    """The assessment of one strategy; without ``longest`` the context that would fit is not looked for."""
     excuse = find_excuse(frame, strategy)
     if excuse is not None:
         return _excused(frame, strategy, excuse)
     deployment, ends = frame.deployment, plan_ends(frame, strategy)
     alone = request_alone(deployment, ends)
-    questions = _questions(frame, alone)
+    questions = _questions(frame, alone, longest=longest)
     answers = frame.answer_ends(ends, questions)
     low, best, high = (answer.loads for answer in answers)
     middle, last = answers[1:]
@@ -60,7 +60,7 @@ def judge(frame: Frame, strategy: Strategy) -> StrategyAssessment:
         kv_bytes_per_token=growing_bytes_per_token(ends[1].kv),
         budgets=budgets(judged),
         users_max=_from_ends([answer.users_max for answer in answers]),
-        context_tokens_max=_from_ends([answer.context_tokens_max for answer in answers]),
+        context_tokens_max=_from_ends([answer.context_tokens_max for answer in answers]) if longest else None,
         itl_s=itl,
         ttft_s=_ttft_s(deployment, answers) if itl else None,
         decode_tokens_per_s=_tokens_per_s(answers),
@@ -74,12 +74,12 @@ def judge(frame: Frame, strategy: Strategy) -> StrategyAssessment:
     )
 
 
-def _questions(frame: Frame, alone: RequestAlone | None) -> Questions:
+def _questions(frame: Frame, alone: RequestAlone | None, *, longest: bool) -> Questions:
     """The load at the three ends. Where lengths differ, the longest context is that of one request."""
     deployment = frame.deployment
     users = float(deployment.workload.users)
     sharers = users if alone is None else 1.0
-    ceiling = float(deployment.model.max_context_tokens or 2**24)
+    ceiling = float(deployment.model.max_context_tokens or 2**24) if longest else 0.0
     lengths = tokens_at_load(deployment, frame.situation.policy)
     low, best, high = (Question(length, users, sharers, USERS_CEILING, ceiling) for length in lengths)
     return low, best, high

@@ -31,7 +31,7 @@ def best_that_works(deployment: Deployment, strategy_ids: tuple[str, ...] = ()) 
     tight = None
     candidates = [(_loss(frame, strategy), strategy) for strategy in chosen_strategies(frame, strategy_ids)]
     for _, level in groupby(sorted(candidates, key=itemgetter(0)), key=itemgetter(0)):
-        judged = [judge(frame, strategy) for _, strategy in level if _inside(frame, strategy)]
+        judged = [judge(frame, strategy, longest=False) for _, strategy in level if _inside(frame, strategy)]
         best = next((item for item in best_first(judged) if item.works), None)
         if best is not None and best.outcome == "fits":
             return best

@@ -1,7 +1,5 @@
 """The records that come out of the core: where bytes lie, what a step takes, what every budget is asked for."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

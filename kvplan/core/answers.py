@@ -1,7 +1,5 @@
 """All that the plans of one strategy answer, in one call: what crosses to compiled code and back."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from kvplan.core.accounts import Demand, Loads, Placement
@@ -23,6 +21,7 @@ class Question(NamedTuple):
     """Users at the longest context that is looked for."""
     users_ceiling: float
     tokens_ceiling: float
+    """0: it is not looked for."""
 
 
 class Answer(NamedTuple):
@@ -52,10 +51,13 @@ def answer(plan: Plan, question: Question) -> Answer:
     step = decode_step(plan, placed, context, question.users)
     asked = demand(plan, placed, step, context, question.users)
     first_s = ttft_s(plan, placed, context)
+    longest = 0.0
+    if question.tokens_ceiling > 0.0:
+        longest = longest_context(plan, question.sharers, question.tokens_ceiling)
     return Answer(
         loads_of(plan, asked, step.itl_s, first_s),
         most_users(plan, context, question.users_ceiling),
-        longest_context(plan, question.sharers, question.tokens_ceiling),
+        longest,
         step.itl_s,
         first_s,
         tokens_per_s(plan, context, question.users),

@@ -14,6 +14,8 @@ def reuse_dram_bytes(plan: Plan, context_tokens: float, users: float) -> float:
     Every rank keeps its own KV, a latent (MLA) as often as there are ranks; pinned buffers may be rounded up. Never
     less than the pool that the engine is told to reserve, or without which it does not start: it is pinned at once.
     """
+    if plan.charges.reuse == 0.0:
+        return 0.0
     sessions = max(plan.traffic.idle_sessions, users) * growing_bytes(plan.kv, context_tokens)
     shared = growing_bytes(plan.kv, min(plan.traffic.shared_prefix_tokens, context_tokens))
     held = (sessions + shared) * plan.traffic.gpus / plan.traffic.replicas * plan.traffic.reuse_factor

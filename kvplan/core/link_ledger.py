@@ -19,6 +19,8 @@ def requests_per_s(plan: Plan, sequences: float) -> float:
 
 def reloaded_bytes_per_s(plan: Plan, context_tokens: float, sequences: float) -> float:
     """Prefixes that starting requests bring back to one GPU."""
+    if plan.charges.reuse == 0.0 or plan.traffic.hit_fraction == 0.0:
+        return 0.0
     known = context_tokens * plan.traffic.prompt_fraction * plan.traffic.hit_fraction
     return plan.charges.reuse * requests_per_s(plan, sequences) * growing_bytes(plan.kv, known)
 
@@ -32,8 +34,10 @@ def written_bytes_per_s(plan: Plan, placed: Placement, context_tokens: float, se
     active = min(charges.dram_fraction, 1.0)
     if placed.kv_spilled_bytes > 0.0:
         active = placed.kv_spilled_bytes / (sequences * placed.growing_bytes)
-    new = context_tokens * plan.traffic.prompt_fraction * (1.0 - plan.traffic.hit_fraction)
-    prompts = min(active + charges.reuse, 1.0) * requests_per_s(plan, sequences) * growing_bytes(plan.kv, new)
+    prompts = 0.0
+    if plan.traffic.output_tokens > 0.0 and active + charges.reuse > 0.0:
+        new = context_tokens * plan.traffic.prompt_fraction * (1.0 - plan.traffic.hit_fraction)
+        prompts = min(active + charges.reuse, 1.0) * requests_per_s(plan, sequences) * growing_bytes(plan.kv, new)
     return prompts + active * sequences * placed.token_bytes / plan.limits.itl_s
 
 

@@ -28,10 +28,13 @@ def sequences_per_replica(plan: Plan, users: float) -> float:
 
 def growing_resident_bytes(plan: Plan, context_tokens: float, sequences: float) -> float:
     """Resident share of all growing KV; a prefix that the sequences share is there once."""
-    share = plan.charges.resident_fraction
-    shared_tokens = min(plan.traffic.shared_prefix_tokens, context_tokens)
-    again = max(sequences - 1.0, 0.0) * growing_bytes(plan.kv, shared_tokens)
-    return share * (sequences * growing_bytes(plan.kv, context_tokens) - again)
+    if plan.charges.resident_fraction == 0.0:
+        return 0.0
+    again = 0.0
+    if plan.traffic.shared_prefix_tokens > 0.0 and sequences > 1.0:
+        shared_tokens = min(plan.traffic.shared_prefix_tokens, context_tokens)
+        again = (sequences - 1.0) * growing_bytes(plan.kv, shared_tokens)
+    return plan.charges.resident_fraction * (sequences * growing_bytes(plan.kv, context_tokens) - again)
 
 
 def resident_kv_bytes(plan: Plan, context_tokens: float, sequences: float) -> float:
@@ -72,13 +75,12 @@ def place(plan: Plan, context_tokens: float, users: float) -> Placement:
     weights_spilled = min(moved, plan.model.weight_bytes) * plan.charges.spills_weights
     weights_spilled += experts_spilled_bytes(plan, moved)
     excess -= weights_spilled
-    spillable = growing_resident_bytes(plan, context_tokens, sequences)
     kv_spilled = 0.0
     if plan.charges.spills_kv > 0.0 and excess > 0.0:
         # two layers' worth of the streamed KV is in HBM at any time: one in use, one arriving
         streamed = 1.0 - plan.charges.spilled_kv_on_cpu
         buffered = 1.0 - streamed * min(2.0 * plan.model.stages / plan.model.layers, 0.5)
-        kv_spilled = min(excess / buffered, spillable)
+        kv_spilled = min(excess / buffered, growing_resident_bytes(plan, context_tokens, sequences))
         kv -= kv_spilled * buffered
     return Placement(
         growing,

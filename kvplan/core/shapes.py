@@ -3,8 +3,6 @@
 What comes out of it is in ``accounts``.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

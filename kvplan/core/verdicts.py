@@ -1,7 +1,5 @@
 """From demand to a verdict: loads on every budget, the outcome code, and the most that fits."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from kvplan.core.accounts import Demand, Loads

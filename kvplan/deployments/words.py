@@ -4,8 +4,6 @@ Command-line options and file settings both fill this record, so that a flag and
 Human units: GiB, GB/s, milliseconds. None means "not said".
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 AUTO_LENGTHS = {"-1", "auto"}

@@ -1,7 +1,5 @@
 """What came out of judging one deployment: every figure of one plan, strategy by strategy."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """What a start-up log showed on one host, kept so that later plans for that host can use it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """One deployment: a model on a host under an engine, with the settings that change its memory."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, NamedTuple
 
 from kvplan.domain.host import Host
@@ -106,7 +104,7 @@ class Deployment(NamedTuple):
     neighbours: Neighbours = Neighbours()
     method: str | None = None
     """The published method that strategies of its family take their constants from; None: each its own default."""
-    calibrations: tuple[Calibration, ...] = ()
+    calibrations: tuple["Calibration", ...] = ()
     """What start-up logs showed on this host, the newest last."""
     task: Task | None = None
     """What the answers are for, where that was said: losses of accuracy are then those of this class."""

@@ -1,7 +1,5 @@
 """A machine: its GPUs, its memory, its cores, and the links between them. SI units throughout."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple

@@ -4,8 +4,6 @@ A format is bytes per element plus bytes per head vector (scales that are stored
 Sources: vLLM ``kv_cache_interface.py`` (page sizes), llama.cpp ``ggml-common.h`` (block formats).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from kvplan.domain.interval import Interval

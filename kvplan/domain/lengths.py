@@ -6,8 +6,6 @@ max given) that gives the mean within -21 % and +31 %. The interval was set on A
 conversation (-3 %), Mooncake synthetic (+11 %) and WEKA agents (-20 %), which it was not set on, are inside.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple

@@ -1,7 +1,5 @@
 """A model as a planner sees it: what its KV cache is made of and where its weight elements are."""
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 from kvplan.domain.interval import Interval

@@ -1,7 +1,5 @@
 """A change that was judged again."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from kvplan.domain.interval import Interval

@@ -1,7 +1,5 @@
 """What a verdict rests on: which input turns it, and how much of the uncertain inputs' space agrees with it."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 MOST_CHANGE_FRACTION = 0.20

@@ -1,7 +1,5 @@
 """What kind of work a deployment does, as far as the accuracy of a KV strategy depends on it."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 TASKS = {"retrieval": "retrieval", "reasoning": "long reasoning", "chat": "chat"}

@@ -4,8 +4,6 @@ Embeddings, the head, norms and routers stay 16-bit in the schemes of serving en
 and have one average over the whole file.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from kvplan.domain.interval import Interval

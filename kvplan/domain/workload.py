@@ -1,7 +1,5 @@
 """What the deployment must carry, and how well."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from kvplan.domain.interval import Interval

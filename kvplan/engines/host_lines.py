@@ -1,7 +1,5 @@
 """What an engine says of the host: cores that its processes keep busy, and its pool of idle KV in host memory."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from kvplan.domain.interval import Interval

@@ -1,7 +1,5 @@
 """What an engine tells kvplan."""
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple, Protocol
 
 from kvplan.domain.deployment import Deployment, EngineSettings

@@ -6,6 +6,8 @@ Constants by version come from start-up logs that print every term (153 rows; th
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kvplan.domain.deployment import Deployment
 from kvplan.domain.host import Gpu
 from kvplan.domain.interval import Interval
@@ -13,7 +15,6 @@ from kvplan.engines import vllm_terms as terms
 from kvplan.engines.drafting import draft_warnings, vllm_draft_flags
 from kvplan.engines.host_memory import vllm_pool
 from kvplan.engines.interface import KvKernel, MemoryPolicy, Term, given, kv_word, replica_users
-from kvplan.engines.kv_layout import KvLayout, KvQuestion
 from kvplan.engines.pace import VLLM
 from kvplan.engines.processes import vllm_processes
 from kvplan.engines.served_files import gguf_warnings, served_model
@@ -21,6 +22,9 @@ from kvplan.engines.versions import release, within
 from kvplan.engines.vllm_kv import kv_kernels
 from kvplan.engines.vllm_weights import weight_extras
 from kvplan.units import gib
+
+if TYPE_CHECKING:
+    from kvplan.engines.kv_layout import KvLayout, KvQuestion
 
 _SIXTEEN_BIT_WORDS = {"bf16": "bfloat16", "fp16": "float16", "f16": "float16", "half": "float16"}
 

@@ -1,7 +1,5 @@
 """What a strategy tells kvplan."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol
 
@@ -40,7 +38,7 @@ class Accuracy(NamedTuple):
     on: str
     source: str
 
-    def plus(self, other: Accuracy) -> Accuracy:
+    def plus(self, other: "Accuracy") -> "Accuracy":
         """Both losses together, as if they added up."""
         parts = [part for part in (self, other) if part.high != 0.0]
         low = None if self.low is None or other.low is None else self.low + other.low
