@@ -168,7 +168,7 @@ def test_every_output_at_once(folder: Path) -> None:
     done = kvplan("check", ".", "--host", "rtx4090", "-o", "out.json", "-o", "markdown=summary.md", "-f", "table")
     assert done.out.startswith("1 of 3")
     assert json.loads((folder / "out.json").read_text())["schema"] == "kvplan.check/1"
-    assert (folder / "summary.md").read_text().startswith("**kvplan check:**")
+    assert (folder / "summary.md").read_text().startswith("<!-- kvplan check -->\n**kvplan check:**")
 
 
 def test_the_help(folder: Path) -> None:
