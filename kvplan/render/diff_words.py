@@ -9,13 +9,13 @@ from kvplan.render.check_words import binds_and_headroom, model_and_host
 from kvplan.render.humans import OUTCOME_WORDS, number
 from kvplan.results.diff import DiffResult
 from kvplan.results.diff_changes import Changed, DeploymentChange, FindingChange
-from kvplan.units import to_gib, to_ms
+from kvplan.units import to_gib
 
 _SIGNS = {"added": "+", "removed": "-", "changed": "~", "unchanged": "="}
 
 
 def verdict_line(answer: DiffResult) -> str:
-    """``1 of 3 deployments changes from main to HEAD: 1 new finding (1 fail), 2 fixed, 4 unchanged``."""
+    """``main -> HEAD: deployments: 1 added, 2 unchanged; findings: 1 new (1 fail), 4 unchanged``."""
     if not answer.deployments:
         return "no deployment is recognised on either side"
     counts = [f"{answer.count(status)} {status}" for status in ("added", "removed", "changed", "unchanged")]
@@ -67,7 +67,7 @@ def _alone(item: DeploymentChange) -> str:
     model, host = model_and_host(shown)
     outcome = OUTCOME_WORDS[shown.outcome]
     binds, headroom = binds_and_headroom(shown)
-    left = f", {headroom} of {binds}" if binds != "?" else ""
+    left = f", {binds} {headroom}" if binds != "?" else ""
     return f"{model} on {host}, {'was ' if item.head is None else ''}{outcome}{left}"
 
 
@@ -121,9 +121,10 @@ _WORDS: dict[str, Callable[[Changed], str]] = {
     "weight_bytes": _grown("weights on a GPU"),
     "pinned_host_bytes": _grown("pinned host memory"),
     "users_max": _from_to("users at once", "", lambda value: f"{value:,.0f}"),
-    "itl_s": _from_to("time a token", " ms", lambda value: number(to_ms(value))),
 }
-"""Fact -> its words, in the order of a sentence. A pool in GiB is said where tokens are not known."""
+"""Fact -> its words, in the order of a sentence. A pool in GiB is said where tokens are not known.
+
+The time a token is in the JSON alone: it is that of the fullest load, which is another one with every length."""
 
 
 def value_text(value: Any) -> str:

@@ -94,13 +94,13 @@ def diff(
 def _pairs(
     base: CheckResult, head: CheckResult, sides: tuple[Side, Side]
 ) -> list[tuple[CheckedDeployment | None, CheckedDeployment | None]]:
-    """Deployments of both sides that are the same: by path and name; else by name and model, or path and model.
+    """Deployments of both sides that are the same: by path and name; else by name and model, path and model, settings.
 
     In the order of the head, then those that are gone.
     """
     left, right = list(base.deployments), list(head.deployments)
     found: dict[int, CheckedDeployment] = {}
-    for key in (_path_and_name, _name_and_model, _path_and_model):
+    for key in (_path_and_name, _name_and_model, _path_and_model, _form_and_settings):
         keyed: dict[Any, list[CheckedDeployment]] = {}
         for item in left:
             keyed.setdefault(key(item, sides[0]), []).append(item)
@@ -126,6 +126,10 @@ def _name_and_model(item: CheckedDeployment, side: Side) -> tuple[object, ...]:
 
 def _path_and_model(item: CheckedDeployment, side: Side) -> tuple[object, ...]:
     return side.root.path(item.found.place.path), named_model(item)
+
+
+def _form_and_settings(item: CheckedDeployment, side: Side) -> tuple[object, ...]:
+    return item.found.form, *sorted((name, str(setting.value)) for name, setting in item.found.settings.items())
 
 
 def _new_names(pairs: Iterable[DeploymentChange]) -> dict[tuple[object, ...], tuple[object, ...]]:

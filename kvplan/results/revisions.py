@@ -12,10 +12,11 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kvplan.deployments.sources import LARGEST_FILE_BYTES
 from kvplan.errors import InputError
 from kvplan.units import GIB, KIB, MIB, shorten
 
+_LARGEST_BYTES = 4 * MIB
+"""No deployment file is larger."""
 _LARGEST_JOINED_BYTES = 256 * KIB
 """Of files outside the paths that were asked for, which others may refer to: configuration, not data."""
 _JOINED = (".yaml", ".yml", ".toml", ".env", ".json", ".ini", ".conf", ".cfg", ".service", ".container", ".properties",
@@ -46,7 +47,12 @@ class Repository(NamedTuple):
 
 def repository_of(folder: str) -> Repository:
     """The repository around a folder. InputError outside of one, and where there is no git."""
-    lines = _git(folder, "rev-parse", "--show-toplevel", "--show-prefix").decode("utf-8", "surrogateescape")
+    try:
+        lines = _git(folder, "rev-parse", "--show-toplevel", "--show-prefix").decode("utf-8", "surrogateescape")
+    except InputError as error:
+        if "not a git repository" in error.message:
+            raise InputError("the current folder is in no git repository", help="compare two folders") from None
+        raise
     top, _, rest = lines.partition("\n")
     return Repository(top, rest.rstrip("\n"))
 
@@ -65,6 +71,7 @@ def commit_of(folder: str, revision: str) -> str | None:
 
 def write_tree(repository: Repository, commit: str, wanted: Sequence[str], folder: str) -> None:
     """The files of a commit below ``folder``: all of the wanted paths, and the small ones beside them."""
+    os.mkdir(os.path.join(folder, ".git"))  # what marks the root of a repository; nothing is in it
     blobs = [blob for blob in _blobs(repository, commit) if _is_wanted(blob, wanted)]
     if sum(blob.bytes for blob in blobs) > _MOST_BYTES:
         raise InputError("more than 1 GiB of files would be compared", help="name the folders that hold deployments")
@@ -93,7 +100,7 @@ def _is_safe(path: bytes) -> bool:
 
 
 def _is_wanted(blob: Blob, wanted: Sequence[str]) -> bool:
-    if blob.bytes > LARGEST_FILE_BYTES:
+    if blob.bytes > _LARGEST_BYTES:
         return False
     path = blob.path.decode("utf-8", "surrogateescape")
     if any(one == "" or path == one or path.startswith(one + "/") for one in wanted):
