@@ -22,8 +22,7 @@ def verdict_line(answer: CheckResult) -> str:
     failing = _with_open(answer, "fail")
     unjudged = _with_open(answer, "unknown") - failing
     over = len(failing)
-    noun = "deployment" if total == 1 else "deployments"
-    lead = f"{over} of {total} {noun} {'is' if over == 1 else 'are'} over budget"
+    lead = f"{over} of {total} deployments {'is' if over == 1 else 'are'} over budget"
     if unjudged:
         lead += f", {len(unjudged)} can't be judged for certain"
     shown = [level for level in LEVELS if answer.count(level) or level == "unknown"]

@@ -19,6 +19,7 @@ _ANNOTATION = re.compile(
     r"""(["']?)kvplan\.dev/ignore\.(\w+)\1[ \t]*:[ \t]*("(?:[^"\\\n]|\\.)*"|'(?:[^'\n]|'')*'|[^,}\n#]*)"""
 )
 _UNTIL = re.compile(r"[\s,;(]*\buntil[ \t]*=[ \t]*([^\s,;)]*)[)\s]*")
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}\Z", re.ASCII)
 _RULE = re.compile(r"KV\d{3}\Z")
 _SEMICOLON_FILES = (".ini", ".service", ".container", ".pod", ".conf", ".cfg", ".env")
 _SLASH_FILES = (".json", ".jsonc", ".json5")
@@ -173,13 +174,19 @@ def _judged(rule: str, text: str, line: int, span: Span, *, of_object: bool = Fa
     match = _UNTIL.search(text)
     if match is not None:
         text = f"{text[: match.start()]} {text[match.end() :]}"
-        try:
-            until = date.fromisoformat(match[1])
-        except ValueError:
-            fault = "its date must look like until=2027-01-31"
+        until = _day(match[1])
+        fault = "its date must look like until=2027-01-31" if until is None else None
     reason = text.strip(" \t,;:-").strip()
     if not _RULE.match(rule):
         fault = "it names no rule: ignore[KV201] reason" if not rule else f"there is no rule {rule[:20]!r}"
     elif not reason:
         fault = fault or "it gives no reason"
     return Ignored(rule, reason, until, line, span, of_object, fault)
+
+
+def _day(text: str) -> date | None:
+    """``2027-01-31``; None for what is no day, and for other ways to write one."""
+    try:
+        return date(*map(int, text.split("-"))) if _DAY.match(text) else None
+    except ValueError:
+        return None

@@ -64,6 +64,8 @@ def test_the_last_day_counts_and_the_next_does_not(tmp_path: Path, rule: str, co
     ("# kvplan: ignore[{rule}] until=2027-01-31", "it gives no reason"),
     ("# kvplan: ignore[{rule}] soon, until=31.01.2027", "its date must look like until=2027-01-31"),
     ("# kvplan: ignore[{rule}] soon, until=", "its date must look like until=2027-01-31"),
+    ("# kvplan: ignore[{rule}] soon, until=2027-02-30", "its date must look like until=2027-01-31"),
+    ("# kvplan: ignore[{rule}] soon, until=20270131", "its date must look like until=2027-01-31"),
     ("# kvplan: ignore[] everything", "it names no rule"),
     ("# kvplan: ignore the next line", "it names no rule"),
     ("# kvplan: ignore[all] everything", "there is no rule 'ALL'"),
