@@ -98,22 +98,27 @@ def _pairs(
 
     In the order of the head, then those that are gone.
     """
-    left, right = list(base.deployments), list(head.deployments)
     found: dict[int, CheckedDeployment] = {}
+    taken: set[int] = set()
     for key in (_path_and_name, _name_and_model, _path_and_model, _form_and_settings):
         keyed: dict[Any, list[CheckedDeployment]] = {}
-        for item in left:
-            keyed.setdefault(key(item, sides[0]), []).append(item)
-        open_right = [item for item in right if id(item) not in found]
-        rivals = [key(item, sides[1]) for item in open_right]
-        for item, its_key in zip(open_right, rivals, strict=True):
-            matches = keyed.get(its_key, [])
-            if len(matches) == 1 and rivals.count(its_key) == 1 or (matches and key is _path_and_name):
-                found[id(item)] = matches.pop(0)
-                left.remove(found[id(item)])
+        for item in base.deployments:
+            if id(item) not in taken:
+                keyed.setdefault(key(item, sides[0]), []).append(item)
+        wanted: dict[Any, list[CheckedDeployment]] = {}
+        for item in head.deployments:
+            if id(item) not in found:
+                wanted.setdefault(key(item, sides[1]), []).append(item)
+        for name, items in wanted.items():
+            rivals = keyed.get(name, [])
+            if key is not _path_and_name and (len(items) > 1 or len(rivals) > 1):
+                continue  # more than one could be meant
+            for old, new in zip(rivals, items, strict=False):
+                found[id(new)] = old
+                taken.add(id(old))
     pairs: list[tuple[CheckedDeployment | None, CheckedDeployment | None]] = []
-    pairs += [(found.get(id(item)), item) for item in right]
-    return pairs + [(item, None) for item in left]
+    pairs += [(found.get(id(item)), item) for item in head.deployments]
+    return pairs + [(item, None) for item in base.deployments if id(item) not in taken]
 
 
 def _path_and_name(item: CheckedDeployment, side: Side) -> tuple[object, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import date
+from itertools import islice
 
 _RULES = r"KV\d{3}(?:[ \t]*,[ \t]*KV\d{3})*"
 _COMMENT = re.compile(
@@ -16,10 +17,16 @@ _COMMENT = re.compile(
     re.IGNORECASE,
 )
 _ANNOTATION = re.compile(
-    r"""(["']?)kvplan\.dev/ignore\.(\w+)\1[ \t]*:[ \t]*("(?:[^"\\\n]|\\.)*"|'(?:[^'\n]|'')*'|[^,}\n#]*)"""
+    r"""(["']?)kvplan\.dev/ignore\.(\w+)\1[ \t]*:[ \t]*"""
+    r"""("(?:[^"\\\n]|\\.){,500}"|'(?:[^'\n]|''){,500}'|[^,}\n#]{,500})"""
 )
 _UNTIL = re.compile(r"[\s,;(]*\buntil[ \t]*=[ \t]*([^\s,;)]*)[)\s]*")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}\Z", re.ASCII)
+_MOST_OF_A_FILE = 1000
+_MOST_LINES_OF_AN_OBJECT = 2000
+"""Up and down from an annotation."""
+_MOST_LINES_OF_A_REASON = 20
+_LONGEST_REASON = 500
 _RULE = re.compile(r"KV\d{3}\Z")
 _SEMICOLON_FILES = (".ini", ".service", ".container", ".pod", ".conf", ".cfg", ".env")
 _SLASH_FILES = (".json", ".jsonc", ".json5")
@@ -52,27 +59,30 @@ class Ignored:
 
 
 def ignored_in(path: str, text: str) -> list[Ignored]:
-    """Everything of the kind in a file, in the order of its lines."""
+    """All of the kind in a file, in the order of its lines. What comes after the first thousand does not hold."""
     found: list[Ignored] = []
     lowered = text.lower()
     if "kvplan:" in lowered:
         found += _comments(path, text.split("\n"))
     if "kvplan.dev/ignore." in lowered:
         found += _annotations(text.split("\n"))
-    return sorted(found, key=lambda item: (item.line, item.rule))
+    return sorted(found, key=lambda item: (item.line, item.rule))[:_MOST_OF_A_FILE]
 
 
 def _comments(path: str, lines: list[str]) -> list[Ignored]:
     signs = _signs(path)
     found: list[Ignored] = []
-    for index, line in enumerate(lines):
-        match = _COMMENT.search(line)
-        if match is None or match[1] not in signs:
-            continue
-        alone = not line[: match.start()].strip()
-        span = Span(index + 1, _next_line(lines, index, signs) if alone else index + 1)
-        rules = [word.strip().upper() for word in (match[2] or match[3] or "").split(",")]
-        found += [_judged(rule, match[4], index + 1, span) for rule in rules]
+    below = len(lines)  # the number of the next line that holds more than a comment; so the last line comes first
+    for index in range(len(lines) - 1, -1, -1):
+        line = lines[index]
+        match = _COMMENT.search(line) if "kvplan:" in line.lower() else None
+        if match is not None and match[1] in signs:
+            alone = not line[: match.start()].strip()
+            span = Span(index + 1, below if alone else index + 1)
+            rules = [word.strip().upper() for word in (match[2] or match[3] or "").split(",")]
+            found += [_judged(rule, match[4], index + 1, span) for rule in rules]
+        if line.strip() and not line.lstrip().startswith(signs):
+            below = index + 1
     return found
 
 
@@ -86,23 +96,17 @@ def _signs(path: str) -> tuple[str, ...]:
     return ("#", "//", ";") if name.startswith("modelfile") or name.endswith(".modelfile") else ("#",)
 
 
-def _next_line(lines: list[str], index: int, signs: tuple[str, ...]) -> int:
-    """The number of the next line that holds more than a comment."""
-    for later in range(index + 1, len(lines)):
-        text = lines[later].strip()
-        if text and not text.startswith(signs):
-            return later + 1
-    return index + 1
-
-
 def _annotations(lines: list[str]) -> list[Ignored]:
     found: list[Ignored] = []
     for index, line in enumerate(lines):
-        if line.lstrip().startswith("#"):
+        if len(found) >= _MOST_OF_A_FILE:
+            break
+        if "kvplan.dev/ignore." not in line or line.lstrip().startswith("#"):
             continue
-        for match in _ANNOTATION.finditer(line):
+        span = _object_around(lines, index)
+        for match in islice(_ANNOTATION.finditer(line), _MOST_OF_A_FILE):
             reason = _scalar(match[3].strip(), lines, index)
-            found.append(_judged(match[2].upper(), reason, index + 1, _object_around(lines, index), of_object=True))
+            found.append(_judged(match[2].upper(), reason, index + 1, span, of_object=True))
     return found
 
 
@@ -113,7 +117,7 @@ def _scalar(text: str, lines: list[str], index: int) -> str:
     if text.rstrip("+-0123456789") not in (">", "|"):
         return text
     block = []
-    for later in lines[index + 1 :]:
+    for later in lines[index + 1 : index + 1 + _MOST_LINES_OF_A_REASON]:
         if later.strip() and _indent(later) <= _indent(lines[index]):
             break
         block.append(later.strip())
@@ -127,9 +131,10 @@ def _object_around(lines: list[str], index: int) -> Span:
     first key stands behind the dash. Written in one line (flow style, JSON) the whole document is the object.
     """
     first = last = index
-    while first > 0 and not lines[first - 1].startswith("---"):
+    top, bottom = max(index - _MOST_LINES_OF_AN_OBJECT, 0), min(index + _MOST_LINES_OF_AN_OBJECT, len(lines) - 1)
+    while first > top and not lines[first - 1].startswith("---"):
         first -= 1
-    while last + 1 < len(lines) and not lines[last + 1].startswith("---"):
+    while last < bottom and not lines[last + 1].startswith("---"):
         last += 1
     own, level = index, _indent(lines[index])
     for key in ("annotations:", "metadata:"):
@@ -170,7 +175,7 @@ def _key_column(line: str) -> int:
 
 def _judged(rule: str, text: str, line: int, span: Span, *, of_object: bool = False) -> Ignored:
     """With its reason and date apart, and what is wrong with them."""
-    until, fault = None, None
+    until, fault, text = None, None, text[:_LONGEST_REASON]
     match = _UNTIL.search(text)
     if match is not None:
         text = f"{text[: match.start()]} {text[match.end() :]}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import date
 from pathlib import Path
 
@@ -10,10 +11,12 @@ import pytest
 from kvplan.deployments.found import Place
 from kvplan.deployments.ignores import Ignore
 from kvplan.results.check import CheckResult
+from kvplan.results.ignore_comments import ignored_in
+from kvplan.results.suppressions import of_ignore
 from kvplan.rules import all_rules
-from kvplan.rules.kv408_suppression import ID as SUPPRESSION
 from tests.results.check_kit import SHORT, TOO_LONG, checked, failing, rule_of
 
+SUPPRESSION = of_ignore("a:1", "", "").rule
 TODAY = date(2027, 1, 31)
 SCRIPT = {"serve.sh": TOO_LONG}
 
@@ -168,8 +171,6 @@ def test_an_annotation_without_a_reason_and_one_that_nothing_needs(tmp_path: Pat
     ("a.yaml", ";", False), ("a.sh", "//", False), ("a.yaml", "#", True),
 ])  # fmt: skip
 def test_comment_signs_are_those_of_the_file(name: str, sign: str, holds: bool) -> None:
-    from kvplan.results.ignore_comments import ignored_in
-
     found = ignored_in(f"deploy/{name}", f"x = 1 {sign}kvplan: ignore[KV101] why\n")
     assert [(item.rule, item.reason, item.line) for item in found] == ([("KV101", "why", 1)] if holds else [])
 
@@ -198,3 +199,19 @@ def test_a_configuration_is_held_to_account(tmp_path: Path, rule: str) -> None:
     said = [item.message for item in answer.findings if item.where == ".kvplan.toml:7"]
     for text, word in zip(said, ("gives no reason", "held until 2020-01-01", "no rule KV9", "not needed"), strict=True):
         assert word in text
+
+
+@pytest.mark.parametrize("text", [
+    "# kvplan: ignore[KV101] x\n" * 100_000,
+    "# kvplan: ignore[KV101]" + " " * 3_000_000 + "x\n",
+    "# " * 1_000_000 + "kvplan: ignore[KV101] x\n",
+    "#" * 3_000_000 + "kvplan: ignore[KV101] x\n",
+    "metadata:\n  annotations:\n" + "    kvplan.dev/ignore.KV101: x\n" * 100_000,
+    "kvplan.dev/ignore.KV101: 'x" * 100_000,
+    "a: {" + "kvplan.dev/ignore.KV101: x, " * 100_000 + "}\n",
+    "kvplan.dev/ignore.KV101: >-\n" + " \n" * 1_000_000,
+])  # fmt: skip
+def test_a_hostile_file_costs_no_time(text: str) -> None:
+    began = time.perf_counter()
+    assert len(ignored_in("a.yaml", text)) <= 1000
+    assert time.perf_counter() - began < 5.0
