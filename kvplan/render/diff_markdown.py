@@ -36,7 +36,7 @@ def _deployment(item: DeploymentChange) -> str:
 def _settings(item: DeploymentChange) -> list[str]:
     name = escaped(item.shown[0].found.name)
     rows = []
-    for setting in item.settings():
+    for setting in item.settings:
         values = [escaped(value_text(value)) for value in (setting.old, setting.new)]
         where = setting_where(setting)
         rows.append(f"| {' | '.join([name, code(setting.name), *values, code(where) if where else ''])} |")

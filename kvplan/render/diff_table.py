@@ -22,7 +22,7 @@ def render(answer: DiffResult) -> str:
 def _deployment(item: DeploymentChange) -> list[str]:
     shown, side = item.shown
     lines = [f"{sign(item)} {side.place(str(shown.found.place))} {shown.found.name}: {sentence(item)}"]
-    for setting in item.settings():
+    for setting in item.settings:
         change = f"{setting.name}: {value_text(setting.old)} -> {value_text(setting.new)}"
         where = setting_where(setting)
         lines.append(f"    {change}" + (f"  ({where})" if where else ""))

@@ -50,7 +50,7 @@ def sentence(item: DeploymentChange) -> str:
         return f"{OUTCOME_WORDS[item.shown[0].outcome]}, unchanged"
     if item.base is None or item.head is None:
         return _alone(item)
-    facts = {fact.name: fact for fact in item.facts()}
+    facts = {fact.name: fact for fact in item.facts}
     words = [f"was {item.places()[0]} {item.base.found.name}"] if item.has_moved else []
     words += [_WORDS[name](facts[name]) for name in _WORDS if name in facts]
     if "kv_pool_tokens" in facts:

@@ -14,13 +14,13 @@ from kvplan.results.baseline import Baseline, read_baseline, write_baseline
 from kvplan.results.check_json import check_json
 from kvplan.results.fingerprints import Identity, identities
 from kvplan.results.json_shapes import Json
+from kvplan.results.look_ups import LookUps
 from kvplan.results.places import Root
 from kvplan.results.suppressions import Suppressions, paths_of
 from kvplan.rules import all_rules
 from kvplan.rules.context import Context
 from kvplan.rules.interface import LEVELS, Finding
 from kvplan.rules.kv400_unreadable import of_file
-from kvplan.rules.look_up import look_up
 
 FAIL_ON = ("fail", "warn", "unknown")
 _OUTCOMES = {"fail": "no", "warn": "tight", "unknown": "unknown"}
@@ -119,7 +119,8 @@ def check(
 
         load_host(host, catalog)  # a misspelt --host is a usage error, not one finding for each file
     found, unreadable = read_deployments(paths)
-    contexts = [look_up(item, host, catalog, source.folder) for item, source in found]
+    look_ups = LookUps()
+    contexts = [look_ups.context(item, host, catalog, source.folder) for item, source in found]
     book = Suppressions(_texts(found), ignores, root, today or date.today())
     groups = [[finding for rule in all_rules().values() for finding in rule.check(context)] for context in contexts]
     applied = [

@@ -174,7 +174,7 @@ def _deployment_json(item: DeploymentChange) -> Json:
         "where": new,
         **{name: _both(name, facts) for name in ("model", "host", "engine", "outcome")},
         "figures": {name: _both(name, facts) for name in FIGURES},
-        "settings": [_setting_json(setting) for setting in item.settings()],
+        "settings": [_setting_json(setting) for setting in item.settings],
     }
 
 

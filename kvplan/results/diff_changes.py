@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from kvplan.results.baseline import Known, is_worse
@@ -29,7 +30,7 @@ class Changed(NamedTuple):
     new_where: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, for what is worked out once
 class DeploymentChange:
     """One deployment of either side, or of both."""
 
@@ -37,14 +38,14 @@ class DeploymentChange:
     head: CheckedDeployment | None
     sides: tuple[Side, Side]
 
-    @property
+    @cached_property
     def status(self) -> str:
         """``added``, ``removed``, ``changed`` or ``unchanged``."""
         if self.base is None:
             return "added"
         if self.head is None:
             return "removed"
-        return "changed" if self.facts() or self.settings() or self.has_moved else "unchanged"
+        return "changed" if self.facts or self.settings or self.has_moved else "unchanged"
 
     @property
     def shown(self) -> tuple[CheckedDeployment, Side]:
@@ -65,6 +66,7 @@ class DeploymentChange:
         old, new = (None if item is None else side.place(str(item.found.place)) for item, side in pair)
         return old, new
 
+    @cached_property
     def facts(self) -> list[Changed]:
         """Model, host, engine, outcome and figures that are others than they were."""
         old, new = (facts_of(item) if item is not None else {} for item in (self.base, self.head))
@@ -72,6 +74,7 @@ class DeploymentChange:
             return []
         return [Changed(name, old[name], new[name]) for name in new if _differ(old[name], new[name])]
 
+    @cached_property
     def settings(self) -> list[Changed]:
         """Settings with another value; those that appear or disappear too, and defaults that another version has."""
         if self.base is None or self.head is None:

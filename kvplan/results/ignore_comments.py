@@ -72,13 +72,13 @@ def ignored_in(path: str, text: str) -> list[Ignored]:
 def _comments(path: str, lines: list[str]) -> list[Ignored]:
     signs = _signs(path)
     found: list[Ignored] = []
-    below = len(lines)  # the number of the next line that holds more than a comment; so the last line comes first
+    below = 0  # the number of the next line that holds more than a comment; so the last line comes first
     for index in range(len(lines) - 1, -1, -1):
         line = lines[index]
         match = _COMMENT.search(line) if "kvplan:" in line.lower() else None
         if match is not None and match[1] in signs:
             alone = not line[: match.start()].strip()
-            span = Span(index + 1, below if alone else index + 1)
+            span = Span(index + 1, max(below, index + 1) if alone else index + 1)
             rules = [word.strip().upper() for word in (match[2] or match[3] or "").split(",")]
             found += [_judged(rule, match[4], index + 1, span) for rule in rules]
         if line.strip() and not line.lstrip().startswith(signs):

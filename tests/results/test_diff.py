@@ -67,7 +67,7 @@ def test_the_sentence_that_a_reviewer_reads(top: Path) -> None:
     words = sentence(chat)
     assert words.startswith("KV pool 421k -> ") and " tokens, pinned host memory +96 GiB, " in words
     assert words.endswith("still FITS")
-    settings = {item.name: item for item in chat.settings()}
+    settings = {item.name: item for item in chat.settings}
     assert list(settings) == ["gpu_memory_utilization", "kv_offloading_size"]
     assert settings["gpu_memory_utilization"][1:] == (0.9, 0.6, "deploy/chat.yaml:14", "deploy/chat.yaml:14")
     assert settings["kv_offloading_size"][1:] == (None, 96.0, None, "deploy/chat.yaml:15")
