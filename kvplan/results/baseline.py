@@ -10,6 +10,7 @@ import json
 import os
 import stat
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,6 +33,7 @@ class Known:
 
     level: str
     margin: float | None
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +52,10 @@ class Baseline:
             for finding, identity in zip(findings, identities, strict=True)
         ]
 
-    def gone(self, identities: Sequence[Identity]) -> int:
-        """How many of its records nothing matches any more."""
-        return len(self.by_fingerprint.keys() - {identity.fingerprint for identity in identities})
+    def gone(self, identities: Sequence[Identity], paths: AbstractSet[str]) -> int:
+        """How many of its records about these files nothing matches any more; of other files nothing is known."""
+        left = self.by_fingerprint.keys() - {identity.fingerprint for identity in identities}
+        return sum(self.by_fingerprint[name].path in paths for name in left)
 
     def _holds(self, finding: Finding, identity: Identity) -> bool:
         if (finding.rule, finding.deployment, finding.message) in self.by_message:
@@ -127,8 +130,8 @@ def _document(path: str, where: str) -> Any:
 
 def _known(item: dict[str, Any]) -> Known:
     margin = item.get("margin")
-    number = isinstance(margin, int | float) and not isinstance(margin, bool)
-    return Known(str(item.get("level")), float(margin) if number else None)  # type: ignore[arg-type]
+    is_number = isinstance(margin, int | float) and not isinstance(margin, bool)
+    return Known(str(item.get("level")), margin if is_number else None, str(item.get("path")))
 
 
 def _described(item: dict[str, Any]) -> tuple[str, str | None, str]:

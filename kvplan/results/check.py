@@ -149,7 +149,8 @@ def _finished(
         if index < len(own):
             own[index].append(finding)
     checked = tuple(CheckedDeployment(context, tuple(items)) for context, items in zip(contexts, own, strict=True))
-    return CheckResult(checked, tuple(found), gate, root, baseline.gone(named) if baseline else 0)
+    files = {root.path(context.found.place.path) for context in contexts}
+    return CheckResult(checked, tuple(found), gate, root, baseline.gone(named, files) if baseline else 0)
 
 
 def _texts(found: Iterable[tuple[FoundDeployment, Source]]) -> dict[str, str]:

@@ -75,6 +75,7 @@ def test_what_is_new_or_worse_counts(repository: Path, files: dict[str, str], wh
 def test_what_is_fixed_is_counted_and_dropped_by_an_update(repository: Path) -> None:
     path = baseline_of(repository)
     assert checked(repository, {"deploy/serve.sh": SHORT}, baseline=path).gone == 1
+    assert checked(repository / "other", {"serve.sh": SHORT}, baseline=path).gone == 0  # nothing was looked at there
     baseline_of(repository, {"deploy/serve.sh": SHORT})
     assert json.loads(Path(path).read_text(encoding="utf-8"))["findings"] == []
     assert checked(repository, FILES, baseline=path).exit_code == 1
