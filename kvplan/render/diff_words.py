@@ -9,6 +9,7 @@ from kvplan.render.check_words import binds_and_headroom, model_and_host
 from kvplan.render.humans import OUTCOME_WORDS, number
 from kvplan.results.diff import DiffResult
 from kvplan.results.diff_changes import Changed, DeploymentChange, FindingChange
+from kvplan.rules.interface import LEVELS
 from kvplan.units import to_gib
 
 _SIGNS = {"added": "+", "removed": "-", "changed": "~", "unchanged": "="}
@@ -28,7 +29,7 @@ def _finding_counts(answer: DiffResult) -> str:
     parts = []
     for status in ("new", "worse", "fixed", "suppressed", "unchanged"):
         found = answer.found(status)
-        levels = [f"{n} {level}" for level in ("fail", "warn", "unknown") if (n := _at(found, level))]
+        levels = [f"{n} {level}" for level in LEVELS if (n := _at(found, level))]
         words = f" ({', '.join(levels)})" if levels and status in ("new", "worse") else ""
         if found or status == "new":
             parts.append(f"{len(found)} {status}{words}")
