@@ -12,14 +12,15 @@ TYPE_CHECKING = False  # as typing.TYPE_CHECKING, without loading typing
 if TYPE_CHECKING:
     from kvplan import errors as errors
     from kvplan.results.public import check as check
+    from kvplan.results.public import diff as diff
     from kvplan.results.public import fit as fit
     from kvplan.results.public import kv as kv
     from kvplan.results.public import sweep as sweep
 
 __version__ = "0.1.0"
 
-_FUNCTIONS = ("check", "fit", "kv", "sweep")
-__all__ = ["__version__", "check", "errors", "fit", "kv", "sweep"]
+_FUNCTIONS = ("check", "diff", "fit", "kv", "sweep")
+__all__ = ["__version__", "check", "diff", "errors", "fit", "kv", "sweep"]
 
 
 def __getattr__(name: str) -> object:

@@ -131,8 +131,27 @@ def test_what_cannot_be_judged() -> None:
         kvplan.check()
 
 
+def test_check_and_diff_take_the_words_of_the_gate(tmp_path: Path) -> None:
+    text = "pip install vllm==0.10.2\nvllm serve meta-llama/Llama-3.1-8B-Instruct --max-model-len 65536\n"
+    for side in ("a", "b"):
+        (tmp_path / side).mkdir()
+    (tmp_path / "b/serve.sh").write_text(text, encoding="utf-8")
+    words = {"host": "rtx4090"}
+    assert kvplan.check(tmp_path, **words).exit_code == 1
+    assert kvplan.check(tmp_path, **words, exit_zero=True).exit_code == 0
+    assert kvplan.check(tmp_path / "a", **words, allow_empty=True).exit_code == 0
+    file = tmp_path / "baseline.json"
+    assert kvplan.check(tmp_path, **words, baseline=file, update_baseline=True).exit_code == 0
+    assert kvplan.check(tmp_path, **words, baseline=file).exit_code == 0
+    answer = kvplan.diff(tmp_path / "a", tmp_path / "b", **words)
+    assert (answer.exit_code, answer.to_json()["schema"]) == (1, "kvplan.diff/1")
+    for wrong in ({"fail_on": "info"}, {"update_baseline": True}):
+        with pytest.raises(InputError):
+            kvplan.check(tmp_path, **wrong)  # type: ignore[arg-type]
+
+
 def test_the_names_are_listed_and_others_are_not_there() -> None:
-    assert dir(kvplan) == ["__version__", "check", "errors", "fit", "kv", "sweep"]
+    assert dir(kvplan) == ["__version__", "check", "diff", "errors", "fit", "kv", "sweep"]
     assert kvplan.__version__ == "0.1.0"
     with pytest.raises(AttributeError, match="nothing"):
         _ = kvplan.nothing

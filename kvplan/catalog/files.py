@@ -158,8 +158,12 @@ def parse(file: CatalogFile) -> dict[str, Any]:
         raise CatalogError(f"is not valid TOML: {_LINE_OF_ERROR.sub('', message)}", where=where) from None
 
 
+@lru_cache(maxsize=4)
 def shipped_file(name: str) -> CatalogFile:
-    """A catalog that comes with kvplan: in ``kvplan/data`` of an installed wheel, at the top of a checkout."""
+    """A catalog that comes with kvplan: in ``kvplan/data`` of an installed wheel, at the top of a checkout.
+
+    Read once: it does not change while a process runs.
+    """
     package = Path(__file__).parent.parent
     for path in (package / "data" / name, package.parent / name):
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from kvplan.catalog.files import CatalogFile, Table, catalog_files
@@ -65,7 +66,13 @@ def list_models(extra: Sequence[str] = ()) -> list[ModelRow]:
 
 def model_table(extra: Sequence[str] = ()) -> Table:
     """The models of all catalog files, the later ones laid over the earlier."""
-    return Table(SECTION, catalog_files(SHIPPED, extra))
+    return _table(catalog_files(SHIPPED, extra))
+
+
+@lru_cache(maxsize=4)
+def _table(files: tuple[CatalogFile, ...]) -> Table:
+    """Looked through once for the same files: a check of a repository asks for hundreds of models."""
+    return Table(SECTION, files)
 
 
 def attention_kinds(model: Model) -> tuple[str, ...]:

@@ -13,7 +13,9 @@ from kvplan.errors import InputError
 
 Answer = TypeVar("Answer")
 Renderers = Callable[[], Mapping[str, Callable[[Answer], str]]]
-_BY_SUFFIX = {".json": "json", ".md": "markdown", ".csv": "csv", ".txt": "table"}
+_BY_SUFFIX = {
+    ".json": "json", ".md": "markdown", ".csv": "csv", ".txt": "table", ".sarif": "sarif", ".xml": "junit",
+}  # fmt: skip
 
 
 def write(answer: Answer, renderers: Renderers[Answer], format: str | None, output: list[str] | None) -> None:

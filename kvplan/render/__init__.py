@@ -95,7 +95,23 @@ def calibrate_formats() -> Mapping[str, Renderer]:
 def check_formats() -> Mapping[str, Renderer]:
     """Formats of ``kvplan check``."""
     return {
+        "text": lazily("check_table", "render"),
         "table": lazily("check_table", "render"),
+        "concise": lazily("check_concise", "render"),
         "json": lazily("json_text", "render"),
+        "sarif": lazily("check_sarif", "render"),
+        "junit": lazily("check_junit", "render"),
+        "github": lazily("check_github", "render"),
+        "gitlab": lazily("check_gitlab", "render"),
         "markdown": lazily("check_markdown", "render"),
+    }
+
+
+def diff_formats() -> Mapping[str, Renderer]:
+    """Formats of ``kvplan diff``."""
+    return {
+        "text": lazily("diff_table", "render"),
+        "table": lazily("diff_table", "render"),
+        "json": lazily("json_text", "render"),
+        "markdown": lazily("diff_markdown", "render"),
     }

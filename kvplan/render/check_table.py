@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from kvplan.render.check_words import gone_line, verdict_line
 from kvplan.render.humans import clean
 from kvplan.results.check import CheckedDeployment, CheckResult
-from kvplan.rules.interface import LEVELS, Finding
+from kvplan.rules.interface import Finding
 from kvplan.units import to_gib
-
-_NOUNS = {"fail": "fail", "warn": "warning", "unknown": "unknown", "info": "info"}
 
 
 def render(answer: CheckResult) -> str:
@@ -18,24 +17,8 @@ def render(answer: CheckResult) -> str:
         if finding.remedy and finding.suppressed is None:
             lines.append(f"    remedy: {finding.remedy}")
     lines += [passed_line(item) for item in answer.deployments if item.outcome == "fits"]
-    return "\n".join(map(clean, lines)) + "\n"
-
-
-def verdict_line(answer: CheckResult) -> str:
-    """``1 of 3 deployments is over budget (2 fail, 1 warning)``."""
-    total = len(answer.deployments)
-    if not total:
-        return "no deployment is recognised"
-    failing = _with_open(answer, "fail")
-    unjudged = _with_open(answer, "unknown") - failing
-    over = len(failing)
-    lead = f"{over} of {total} deployments {'is' if over == 1 else 'are'} over budget"
-    if unjudged:
-        lead += f", {len(unjudged)} can't be judged for certain"
-    suppressed = len(answer.findings) - len(answer.open)
-    counts = [f"{answer.count(level)} {_noun(level, answer.count(level))}" for level in LEVELS if answer.count(level)]
-    counts += [f"{suppressed} suppressed"] if suppressed else []
-    return lead + (f" ({', '.join(counts)})" if counts else "")
+    gone = gone_line(answer)
+    return "\n".join(map(clean, [*lines, gone] if gone else lines)) + "\n"
 
 
 def finding_line(finding: Finding) -> str:
@@ -58,16 +41,3 @@ def passed_line(item: CheckedDeployment) -> str:
         f"{item.found.place}: ok: {deployment.model.name} on {deployment.host.name}: KV pool "
         f"{to_gib(share.pool.best):,.1f} GiB{each}{held}"
     )
-
-
-def _with_open(answer: CheckResult, level: str) -> set[int]:
-    return {
-        index
-        for index, item in enumerate(answer.deployments)
-        if any(finding.level == level and finding.suppressed is None for finding in item.findings)
-    }
-
-
-def _noun(level: str, count: int) -> str:
-    noun = _NOUNS[level]
-    return noun + "s" if noun == "warning" and count != 1 else noun

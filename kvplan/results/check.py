@@ -2,25 +2,46 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
 
-from kvplan.deployments.found import FoundDeployment, Value
+from kvplan.deployments.found import FoundDeployment
+from kvplan.deployments.ignores import Ignore
+from kvplan.deployments.interface import Source
+from kvplan.deployments.source_files import read_source
 from kvplan.deployments.sources import read_deployments
-from kvplan.engines.versions import release
-from kvplan.engines.vllm_terms import default_batch
+from kvplan.results.baseline import Baseline, read_baseline, write_baseline
+from kvplan.results.check_json import check_json
+from kvplan.results.fingerprints import Identity, identities
 from kvplan.results.json_shapes import Json
-from kvplan.results.suppressions import read_baseline, suppressed_by_baseline, suppressed_by_file
+from kvplan.results.look_ups import LookUps
+from kvplan.results.places import Root
+from kvplan.results.suppressions import Suppressions, paths_of
 from kvplan.rules import all_rules
 from kvplan.rules.context import Context
 from kvplan.rules.interface import LEVELS, Finding
 from kvplan.rules.kv410_unreadable import of_file
-from kvplan.rules.look_up import look_up
 
-SCHEMA = "kvplan.check/1"
 FAIL_ON = ("fail", "warn", "unknown")
 _OUTCOMES = {"fail": "no", "warn": "tight", "unknown": "unknown"}
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What ends a job: from which level on findings count, and which don't."""
+
+    fail_on: str = "fail"
+    exit_zero: bool = False
+    allow_empty: bool = False
+    """That nothing is recognised is fine."""
+    baseline: str | None = None
+    update_baseline: bool = False
+    """Write the baseline anew with what is found now."""
+
+    def counts(self, level: str) -> bool:
+        """Whether an open finding of this level fails the job."""
+        return level in FAIL_ON[: FAIL_ON.index(self.fail_on) + 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +69,10 @@ class CheckResult:
     deployments: tuple[CheckedDeployment, ...]
     findings: tuple[Finding, ...]
     """Of all deployments and files, in the order of the files and their lines."""
-    fail_on: str = "fail"
-    exit_zero: bool = False
+    gate: Gate = field(default_factory=Gate)
+    root: Root = field(default_factory=Root)
+    gone: int = 0
+    """Records of the baseline that nothing matches any more."""
 
     @property
     def open(self) -> tuple[Finding, ...]:
@@ -63,23 +86,17 @@ class CheckResult:
     @property
     def exit_code(self) -> int:
         """3 where no deployment was recognised; 1 with open findings at the chosen level or worse; else 0."""
-        if not self.deployments:
+        if not self.deployments and not self.gate.allow_empty:
             return 3
-        counted = FAIL_ON[: FAIL_ON.index(self.fail_on) + 1]
-        return 1 if any(item.level in counted for item in self.open) and not self.exit_zero else 0
+        return 1 if any(self.gate.counts(item.level) for item in self.open) and not self.gate.exit_zero else 0
+
+    def identities(self) -> list[Identity]:
+        """What makes each finding the same one in another run, in the order of ``findings``."""
+        return identities(self.findings, (item.found for item in self.deployments), self.root)
 
     def to_json(self) -> Json:
         """The envelope ``kvplan.check/1``."""
-        return {
-            "schema": SCHEMA,
-            "summary": {
-                **{level: self.count(level) for level in LEVELS},
-                "suppressed": len(self.findings) - len(self.open),
-                "deployments": len(self.deployments),
-            },
-            "deployments": [_deployment_json(item) for item in self.deployments],
-            "findings": [_finding_json(item) for item in self.findings],
-        }
+        return check_json(self)
 
 
 def check(
@@ -87,112 +104,68 @@ def check(
     *,
     host: str | None = None,
     catalog: tuple[str, ...] = (),
-    baseline: str | None = None,
-    fail_on: str = "fail",
-    exit_zero: bool = False,
+    ignores: Sequence[Ignore] = (),
+    gate: Gate | None = None,
+    root: Root | None = None,
+    today: date | None = None,
 ) -> CheckResult:
-    """Check every deployment in these files and folders. Raises InputError for a path or a baseline that is none."""
-    known = read_baseline(baseline) if baseline is not None else set()
+    """Check every deployment in these files and folders. Raises InputError for a path or a baseline that is none.
+
+    ``ignores`` are those of the repository's configuration; dates are held against ``today``.
+    """
+    gate, root = gate or Gate(), root or Root()
+    baseline = read_baseline(gate.baseline) if gate.baseline and not gate.update_baseline else None
     if host is not None:
         from kvplan.catalog.hardware import load_host
 
         load_host(host, catalog)  # a misspelt --host is a usage error, not one finding for each file
     found, unreadable = read_deployments(paths)
-    checked: list[CheckedDeployment] = []
-    findings: list[Finding] = []
-    for item, source in found:
-        context = look_up(item, host, catalog, source.folder)
-        own = [finding for rule in all_rules().values() for finding in rule.check(context)]
-        own = suppressed_by_baseline(suppressed_by_file(own, item, source), known)
-        checked.append(CheckedDeployment(context, tuple(own)))
-        findings += own
-    findings += suppressed_by_baseline([of_file(fault) for fault in unreadable], known)
-    return CheckResult(tuple(checked), tuple(sorted(findings, key=_place_of)), fail_on, exit_zero)
+    look_ups = LookUps()
+    contexts = [look_ups.context(item, host, catalog, source.folder) for item, source in found]
+    book = Suppressions(_texts(found), ignores, root, today or date.today())
+    groups = [[finding for rule in all_rules().values() for finding in rule.check(context)] for context in contexts]
+    applied = [
+        book.apply(own, context.found, judged=context.judged is not None)
+        for own, context in zip(groups, contexts, strict=True)
+    ]
+    others = book.apply(map(of_file, unreadable), None, judged=False)
+    return _finished(contexts, [*applied, [*others, *book.faults()]], gate, root, baseline)
+
+
+def _finished(
+    contexts: Sequence[Context], groups: Sequence[list[Finding]], gate: Gate, root: Root, baseline: Baseline | None
+) -> CheckResult:
+    """Everything put in order, held against the baseline, or made the new one. The last group is of no deployment."""
+    flat = [(index, finding) for index, group in enumerate(groups) for finding in group]
+    flat.sort(key=lambda pair: _place_of(pair[1]))
+    found = [finding for _, finding in flat]
+    named = identities(found, (context.found for context in contexts), root)
+    if gate.baseline and gate.update_baseline and (contexts or gate.allow_empty):
+        write_baseline(gate.baseline, found, named)
+        baseline = read_baseline(gate.baseline)
+    if baseline is not None:
+        found = baseline.apply(found, named)
+    own: list[list[Finding]] = [[] for _ in contexts]
+    for (index, _), finding in zip(flat, found, strict=True):
+        if index < len(own):
+            own[index].append(finding)
+    checked = tuple(CheckedDeployment(context, tuple(items)) for context, items in zip(contexts, own, strict=True))
+    files = {root.path(context.found.place.path) for context in contexts}
+    return CheckResult(checked, tuple(found), gate, root, baseline.gone(named, files) if baseline else 0)
+
+
+def _texts(found: Iterable[tuple[FoundDeployment, Source]]) -> dict[str, str]:
+    """The text of every file that a deployment was read from: its own, and those that were joined to it."""
+    texts: dict[str, str] = {}
+    for _, source in found:
+        texts[source.path] = source.text
+    for item, _ in found:
+        for path in sorted(paths_of(item) - texts.keys() - {"-"}):
+            joined = read_source(path)
+            texts[path] = joined.text if isinstance(joined, Source) else ""
+    return texts
 
 
 def _place_of(finding: Finding) -> tuple[str, int, int, str]:
     path, line = finding.where.rsplit(":", 1)
     return path, int(line), LEVELS.index(finding.level), finding.rule
-
-
-def _deployment_json(item: CheckedDeployment) -> Json:
-    found, context = item.found, item.context
-    judged = context.judged
-    engine = judged.deployment.engine if judged else None
-    named, _, version = str(found.value("engine") or found.engine).partition("@")
-    host = context.host.name if context.host else _as_text(found.value("host"))
-    return {
-        "name": found.name,
-        "form": found.form,
-        "where": str(found.place),
-        "engine": engine.name if engine else named or None,
-        "engine_version": engine.version if engine else version or None,
-        "model": context.model.name if context.model else _as_text(found.value("model")),
-        "host": host,
-        "settings": {**_given(found, context), **_defaults(item)},
-        "outcome": item.outcome,
-    }
-
-
-def _as_text(value: Value | None) -> str | None:
-    """A name as the file has it: it may be a number by mistake."""
-    return None if value is None else str(value)
-
-
-def _given(found: FoundDeployment, context: Context) -> Json:
-    """What the file says: the value as read, with its line; as written where it could not be read."""
-    values = context.translated.values
-    shown = {}
-    for name, setting in found.settings.items():
-        value = values.get(name, setting.value)
-        if isinstance(value, float) and not math.isfinite(value):
-            value = str(value)  # JSON has no such number
-        shown[name] = {
-            "value": list(value) if isinstance(value, tuple) else value,
-            "where": str(setting.place),
-            "default_of": None,
-        }
-    return shown
-
-
-def _defaults(item: CheckedDeployment) -> Json:
-    """What the file leaves to the engine or the model, and whose default it is."""
-    judged, given = item.context.judged, item.found.settings
-    if judged is None:
-        return {}
-    deployment = judged.deployment
-    engine = f"{deployment.engine.name} {deployment.engine.version}"
-    found: dict[str, tuple[object, str]] = {}
-    if judged.length_by == "model":
-        found["max_model_len"] = (judged.length_tokens, f"model {deployment.model.name}")
-    found["tp"] = (deployment.layout.tp, engine if item.found.engine else "kvplan")
-    gpu = deployment.host.gpu
-    if deployment.engine.name == "vllm" and gpu is not None:
-        tokens, sequences = default_batch(gpu, release(deployment.engine.version))
-        found["max_num_batched_tokens"] = (tokens, engine)
-        found["max_num_seqs"] = (sequences, engine)
-        if not deployment.host.unified_memory and not deployment.host.display_reserve_bytes.best:
-            card = judged.assessment.gpu_memory
-            found["gpu_memory_utilization"] = (round(card.budget_bytes / card.total_bytes, 4), engine)
-    found["kv_cache_dtype"] = ("auto", engine)
-    if not item.context.has("users", "context"):
-        found["users"] = (1, "kvplan: one full-length request must fit")
-    return {
-        name: {"value": value, "where": None, "default_of": whose}
-        for name, (value, whose) in found.items()
-        if name not in given
-    }
-
-
-def _finding_json(finding: Finding) -> Json:
-    return {
-        "rule": finding.rule,
-        "level": finding.level,
-        "deployment": finding.deployment,
-        "where": finding.where,
-        "message": finding.message,
-        "figures": finding.figures,
-        "formula": finding.formula,
-        "remedy": finding.remedy,
-        "suppressed": finding.suppressed,
-    }

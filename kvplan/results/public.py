@@ -16,7 +16,8 @@ from kvplan.results import fit as fits
 from kvplan.units import shorten
 
 if TYPE_CHECKING:
-    from kvplan.results.check import CheckResult
+    from kvplan.results.check import CheckResult, Gate
+    from kvplan.results.diff import DiffResult
     from kvplan.results.kv import KvResult
     from kvplan.results.sweep import SweepResult
 
@@ -75,26 +76,61 @@ def check(
     host: Name | None = None,
     catalog: Name | Sequence[Name] = (),
     baseline: Name | None = None,
-    fail_on: str = "fail",
-    exit_zero: bool = False,
+    update_baseline: bool = False,
+    **gate: Any,
 ) -> CheckResult:
-    """Do the deployment files at these paths stay inside their host's budgets?"""
-    from kvplan.results.check import FAIL_ON
+    """Do the deployment files at these paths stay inside their host's budgets?
+
+    ``fail_on``, ``exit_zero`` and ``allow_empty`` turn ``exit_code``, as they do on the command line.
+    """
     from kvplan.results.check import check as answer
 
     listed = [path for given in paths for path in _names("path", given)]
     if not listed:
         raise InputError("no path was named", help="kvplan.check('deploy/')")
-    if fail_on not in FAIL_ON:
-        raise InputError(f"fail_on {shorten(repr(fail_on))} is not known", help="known: " + ", ".join(FAIL_ON))
     return answer(
         listed,
         host=None if host is None else _text("host", host),
         catalog=_names("catalog", catalog),
-        baseline=None if baseline is None else _text("baseline", baseline),
-        fail_on=fail_on,
-        exit_zero=exit_zero,
+        gate=_gate(baseline=baseline, update_baseline=update_baseline, **gate),
     )
+
+
+def diff(
+    base: Name,
+    head: Name,
+    *paths: Name | Sequence[Name],
+    host: Name | None = None,
+    catalog: Name | Sequence[Name] = (),
+    baseline: Name | None = None,
+    **gate: Any,
+) -> DiffResult:
+    """What changes for the deployments at these paths between two git revisions, or two folders."""
+    from kvplan.results.diff import diff as answer
+
+    listed = [path for given in paths for path in _names("path", given)]
+    return answer(
+        (_text("base", base), _text("head", head)),
+        listed or ["."],
+        host=None if host is None else _text("host", host),
+        catalog=_names("catalog", catalog),
+        gate=_gate(baseline=baseline, **gate),
+    )
+
+
+def _gate(
+    *, baseline: Name | None, update_baseline: bool = False, fail_on: str = "fail", exit_zero: bool = False,
+    allow_empty: bool = False,
+) -> Gate:  # fmt: skip
+    """What makes ``exit_code``. InputError for a level that is none."""
+    from kvplan.results.check import FAIL_ON, Gate
+
+    if fail_on not in FAIL_ON:
+        raise InputError(f"fail_on {shorten(repr(fail_on))} is not known", help="known: " + ", ".join(FAIL_ON))
+    if update_baseline and baseline is None:
+        raise InputError("update_baseline needs baseline, the file to write")
+    file = None if baseline is None else _text("baseline", baseline)
+    return Gate(fail_on, bool(exit_zero), bool(allow_empty), file, bool(update_baseline))
 
 
 def sweep(

@@ -1,96 +1,127 @@
-"""Findings that do not count: those that the file itself gives a reason for, and those of a baseline."""
+"""Findings that don't count: those that a file, or the repository's configuration, gives a reason for.
+
+Every suppression is held to account: one without a reason, past its date, for a rule that there is not, or that nothing
+needs any more is a finding itself. What is suppressed stays visible in every output.
+"""
 
 from __future__ import annotations
 
-import json
-import os
-import re
-import stat
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import date
 
 from kvplan.deployments.found import FoundDeployment
-from kvplan.deployments.interface import Source
-from kvplan.errors import InputError
+from kvplan.deployments.ignores import Ignore
+from kvplan.errors import did_you_mean
+from kvplan.results.ignore_comments import Ignored, ignored_in
+from kvplan.results.places import Root
+from kvplan.rules import all_rules
 from kvplan.rules.interface import Finding
-from kvplan.rules.kv418_suppression import of_comment
-from kvplan.units import MIB, shorten
+from kvplan.rules.kv418_suppression import of_ignore
 
-BASELINE = "baseline"
-_COMMENT = re.compile(
-    r"#[ \t]*kvplan:[ \t]*ignore[ \t]+(KV\d{3}(?:[ \t]*,[ \t]*KV\d{3})*)[ \t:]*([^\n]*)", re.IGNORECASE
-)
-_LARGEST_BASELINE_BYTES = 16 * MIB
-
-Fingerprint = tuple[str, str | None, str]
+_EXAMPLE = "# kvplan: ignore[{rule}] why it may stay, until=2027-01-31"
 
 
-def suppressed_by_file(findings: Sequence[Finding], found: FoundDeployment, source: Source) -> list[Finding]:
-    """Findings with the reason of a comment on their line, the line before, or the same two of the deployment itself.
+class Suppressions:
+    """All suppressions of one run. ``texts`` are the files by their path, ``today`` is what dates are held against."""
 
-    A command over several lines has no room for a comment inside, so its first line stands for all of it.
-    """
-    if "kvplan:" not in source.text.lower():
-        return list(findings)
-    lines = source.text.split("\n")
-    answers: list[Finding] = []
-    complained: set[tuple[str, str]] = set()
-    for finding in findings:
-        comment = _comment_for(finding, found, lines)
-        if comment is None:
-            answers.append(finding)
-        elif comment[1]:
-            answers.append(replace(finding, suppressed=comment[1]))
-        else:
-            answers.append(finding)
-            where = f"{source.path}:{comment[0]}"
-            if (where, finding.rule) not in complained:
-                complained.add((where, finding.rule))
-                answers.append(of_comment(found.name, where, finding.rule))
-    return answers
+    def __init__(self, texts: dict[str, str], ignores: Sequence[Ignore], root: Root, today: date) -> None:
+        self.root, self.today, self.ignores = root, today, tuple(ignores)
+        self.paths = {root.path(path) for path in texts}
+        found = ((path, ignored_in(path, text)) for path, text in texts.items())
+        self.texts = {path: items for path, items in found if items}
+        self.used: set[int] = set()
+        self.unjudged: set[str] = set()
+        """Files with a deployment that could not be judged: what is unused there is not known."""
+
+    def apply(self, findings: Iterable[Finding], found: FoundDeployment | None, *, judged: bool) -> list[Finding]:
+        """The findings of one deployment, or those of no deployment, with the reasons that hold for them."""
+        if found is not None and not judged:
+            self.unjudged |= paths_of(found)
+        return [self._applied(finding, found) for finding in findings]
+
+    def faults(self) -> list[Finding]:
+        """What is wrong with the suppressions themselves. Ask when all findings have been applied."""
+        found = [
+            fault
+            for path, items in self.texts.items()
+            for item in items
+            if (fault := self._fault_of(item, path)) is not None
+        ]
+        return found + [fault for ignore in self.ignores if (fault := self._fault_of_config(ignore)) is not None]
+
+    def _applied(self, finding: Finding, found: FoundDeployment | None) -> Finding:
+        for item in self._candidates(finding, found):
+            self.used.add(id(item))
+            if item.fault is None and not _over(item.until, self.today):
+                return replace(finding, suppressed=_reason(item.reason, item.until))
+        path, _ = self.root.split(finding.where)
+        for ignore in self.ignores:
+            if ignore.rule.upper() == finding.rule and ignore.covers(path):
+                self.used.add(id(ignore))
+                if ignore.reason.strip() and not _over(ignore.until, self.today):
+                    return replace(finding, suppressed=_reason(ignore.reason.strip(), ignore.until))
+        return finding
+
+    def _candidates(self, finding: Finding, found: FoundDeployment | None) -> list[Ignored]:
+        """The suppressions in files that name this finding's rule and are about its line, or about its deployment."""
+        if not self.texts:
+            return []
+        path, _, line = finding.where.rpartition(":")
+        own, places = {(path, int(line))}, {(path, int(line))}
+        if found is not None:
+            own.add((found.place.path, found.place.line))
+            places = own | {(setting.place.path, setting.place.line) for setting in found.settings.values()}
+        return [
+            item
+            for file in sorted({file for file, _ in places})
+            for item in self.texts.get(file, ())
+            if item.rule == finding.rule
+            and any(file == where and at in item.span for where, at in (places if item.of_object else own))
+        ]
+
+    def _fault_of(self, item: Ignored, path: str) -> Finding | None:
+        where = f"{path}:{item.line}"
+        rule = item.rule if item.rule in all_rules() else next(iter(all_rules()))
+        named = f"the {'annotation' if item.of_object else 'comment'} that ignores {item.rule or 'something'}"
+        if item.fault is not None:
+            return of_ignore(where, f"{named} does not hold: {item.fault}", _EXAMPLE.format(rule=rule))
+        if item.rule not in all_rules():
+            return of_ignore(where, f"there is no rule {item.rule}", _meant(item.rule))
+        if _over(item.until, self.today):
+            return of_ignore(where, f"{named} held until {item.until}", "fix it, or give it another date")
+        if id(item) not in self.used and path not in self.unjudged:
+            return of_ignore(where, f"{named} is not needed: nothing is found there", "leave it out")
+        return None
+
+    def _fault_of_config(self, ignore: Ignore) -> Finding | None:
+        where, named = str(ignore.place), f"the ignore of {ignore.rule} in {ignore.path_glob or '**'}"
+        if ignore.rule.upper() not in all_rules():
+            return of_ignore(where, f"there is no rule {ignore.rule[:20]}", _meant(ignore.rule))
+        if not ignore.reason.strip():
+            return of_ignore(where, f"{named} gives no reason, so it does not hold", 'reason = "why it may stay"')
+        if _over(ignore.until, self.today):
+            return of_ignore(where, f"{named} held until {ignore.until}", "fix it, or give it another date")
+        if id(ignore) not in self.used and not self.unjudged and any(map(ignore.covers, self.paths)):
+            return of_ignore(where, f"{named} is not needed: nothing is found there", "leave it out")
+        return None
 
 
-def _comment_for(finding: Finding, found: FoundDeployment, lines: list[str]) -> tuple[int, str] | None:
-    """(line, reason) of the comment that names this rule; the reason is empty where none is given."""
-    own = int(finding.where.rsplit(":", 1)[1])
-    for line in dict.fromkeys((own, own - 1, found.place.line, found.place.line - 1)):
-        match = _COMMENT.search(lines[line - 1]) if 1 <= line <= len(lines) else None
-        if match and finding.rule in re.split(r"[ \t]*,[ \t]*", match[1].upper()):
-            return line, match[2].strip()
-    return None
+def paths_of(found: FoundDeployment) -> set[str]:
+    """The files that a deployment was read from."""
+    places = [found.place, *(setting.place for setting in found.settings.values())]
+    return {place.path for place in (*places, *(item.place for item in found.unresolved))}
 
 
-def read_baseline(path: str) -> set[Fingerprint]:
-    """The fingerprints of an earlier ``--format json`` output."""
-    where = shorten(path, 200)
-    try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise InputError("is not a regular file", where=where)
-        with open(path, "rb") as file:
-            data = file.read(_LARGEST_BASELINE_BYTES + 1)
-        if len(data) > _LARGEST_BASELINE_BYTES:
-            raise InputError("is larger than 16 MiB, too large for a baseline", where=where)
-        document = json.loads(data)
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or 'error'}", where=where) from None
-    except (ValueError, RecursionError):
-        document = None
-    listed = document.get("findings") if isinstance(document, dict) else None
-    if not isinstance(document, dict) or document.get("schema") != "kvplan.check/1" or not isinstance(listed, list):
-        raise InputError("is no output of kvplan check --format json", where=where)
-    items = [item for item in listed if isinstance(item, dict)]
-    return {(str(item.get("rule")), _name(item.get("deployment")), str(item.get("message"))) for item in items}
+def _over(until: date | None, today: date) -> bool:
+    """Whether the last day has passed."""
+    return until is not None and today > until
 
 
-def suppressed_by_baseline(findings: Sequence[Finding], known: set[Fingerprint]) -> list[Finding]:
-    """Findings that an earlier run had already, by rule, deployment and message: lines may have moved."""
-    return [
-        replace(item, suppressed=BASELINE)
-        if item.suppressed is None and (item.rule, item.deployment, item.message) in known
-        else item
-        for item in findings
-    ]
+def _reason(reason: str, until: date | None) -> str:
+    return f"{reason} (until {until})" if until is not None else reason
 
 
-def _name(value: object) -> str | None:
-    return None if value is None else str(value)
+def _meant(rule: str) -> str:
+    guesses = did_you_mean(rule.upper(), all_rules())
+    return f"did you mean {' or '.join(guesses)}?" if guesses else "kvplan explain --list"

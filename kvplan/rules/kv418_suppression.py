@@ -1,4 +1,4 @@
-"""KV418: a suppression without a reason, which therefore does not hold."""
+"""KV418: a suppression that does not hold, for want of a reason, a rule or time, or that nothing needs any more."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kvplan.rules.context import Context
 from kvplan.rules.interface import Finding
 
 ID = "KV418"
-TITLE = "a suppression gives no reason"
+TITLE = "a suppression does not hold, or is not needed"
 LEVEL = "warn"
 
 
@@ -17,7 +17,6 @@ def check(context: Context) -> Iterator[Finding]:
     return iter(())
 
 
-def of_comment(deployment: str, where: str, rule: str) -> Finding:
-    """The finding for one comment."""
-    message = f"the comment that ignores {rule} gives no reason, so it does not hold"
-    return Finding(ID, LEVEL, deployment, where, message, remedy=f"# kvplan: ignore {rule} why it may stay")
+def of_ignore(where: str, message: str, remedy: str) -> Finding:
+    """The finding for one comment, annotation or line of a configuration; it belongs to no deployment."""
+    return Finding(ID, LEVEL, None, where, message, remedy=remedy)

@@ -100,7 +100,8 @@ def test_the_json_is_what_the_schema_says(folder: Path) -> None:
     (["serve.sh", "--host", "rtx4090", "--exit-zero"], 0), (["pod.yaml", "--host", "rtx4090"], 0),
     (["pod.yaml", "--host", "rtx4090", "--fail-on", "warn"], 1), (["none.yaml"], 2), (["serve.sh", "--host", "h99"], 2),
     (["serve.sh", "--fail-on", "info"], 2), (["serve.sh", "--baseline", "none.json"], 2),
-    (["serve.sh", "--format", "xml"], 2), ([], 2),
+    (["serve.sh", "--format", "xml"], 2), ([], 2), (["serve.sh", "--update-baseline"], 2),
+    (["serve.sh", "-H", "rtx4090", "-o", "sarif=a.sarif", "-f", "junit"], 1), (["chat.toml", "--allow-empty"], 0),
 ])  # fmt: skip
 def test_exit_codes(folder: Path, arguments: list[str], code: int) -> None:
     assert kvplan("check", *arguments).code == code
@@ -113,6 +114,7 @@ def test_nothing_recognised_is_not_a_pass(folder: Path) -> None:
         done = kvplan("check", path)
         assert (done.code, done.out.splitlines()[0]) == (3, "no deployment is recognised")
         assert kvplan("check", path, "--exit-zero").code == 3
+        assert kvplan("check", path, "--allow-empty").code == 0
 
 
 def test_a_usage_error_is_json_where_json_is_asked_for(folder: Path) -> None:
@@ -166,13 +168,37 @@ def test_yaml_is_loaded_only_for_yaml(folder: Path) -> None:
 
 def test_every_output_at_once(folder: Path) -> None:
     done = kvplan("check", ".", "--host", "rtx4090", "-o", "out.json", "-o", "markdown=summary.md", "-f", "table")
+    assert done.code == 1
     assert done.out.startswith("1 of 3")
     assert json.loads((folder / "out.json").read_text())["schema"] == "kvplan.check/1"
-    assert (folder / "summary.md").read_text().startswith("**kvplan check:**")
+    assert (folder / "summary.md").read_text().startswith("<!-- kvplan check -->\n**kvplan check:**")
+
+
+def test_outputs_beside_what_is_printed(folder: Path) -> None:
+    """A job that only writes files would fail without a word in its log."""
+    names = {"a.sarif": "sarif", "a.xml": "junit", "a.json": "json", "a.md": "markdown"}
+    files = [f"{form}={form}.out" for form in ("concise", "github", "gitlab", "text")] + list(names)
+    done = kvplan("check", ".", "--host", "rtx4090", *(part for name in files for part in ("-o", name)))
+    assert (done.code, done.out) == (1, kvplan("check", ".", "--host", "rtx4090").out)
+    for name, form in names.items():
+        alone = kvplan("check", ".", "--host", "rtx4090", "-f", form)
+        assert (alone.code, alone.out) == (1, (folder / name).read_text(encoding="utf-8"))
+    assert done.out == (folder / "text.out").read_text(encoding="utf-8")
+
+
+def test_a_baseline_from_its_making_to_its_end(folder: Path) -> None:
+    made = kvplan("check", ".", "--host", "rtx4090", "--baseline", "b.json", "--update-baseline")
+    assert (made.code, json.loads((folder / "b.json").read_text())["schema"]) == (0, "kvplan.baseline/1")
+    assert kvplan("check", ".", "--host", "rtx4090", "--baseline", "b.json", "--fail-on", "unknown").code == 0
+    (folder / "serve.sh").write_text(TOO_LONG.replace("65536", "98304"), encoding="utf-8")
+    assert kvplan("check", ".", "--host", "rtx4090", "--baseline", "b.json").code == 1
+    (folder / "serve.sh").write_text(TOO_LONG.replace("65536", "4096"), encoding="utf-8")
+    fixed = kvplan("check", ".", "--host", "rtx4090", "--baseline", "b.json")
+    assert (fixed.code, "1 record of the baseline is fixed" in fixed.out) == (0, True)
 
 
 def test_the_help(folder: Path) -> None:
-    for word in ("--host", "--fail-on", "--exit-zero", "--baseline"):
+    for word in ("--host", "--fail-on", "--exit-zero", "--baseline", "--allow-empty", "sarif", "Exit codes"):
         assert word in kvplan("check", "--help").out
 
 

@@ -26,6 +26,7 @@ CONTRACT = {
         "pool",
     ],
     "check": ["schema", "summary", "deployments", "findings"],
+    "diff": ["schema", "base", "head", "summary", "deployments", "findings"],
     "error": ["schema", "error"],
 }  # fmt: skip
 

@@ -108,7 +108,7 @@ def test_the_wheel_holds_the_package_and_its_catalogs(wheel_names: set[str], rep
         if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".pyc"
     }
     assert {"kvplan/py.typed", "kvplan/__init__.py"} <= sources
-    assert wheel_names >= sources | {f"kvplan/data/{name}" for name in CATALOGS}
+    assert wheel_names >= sources | {f"kvplan/data/{name}" for name in (*CATALOGS, "rules.md")}
 
 
 def test_the_wheel_holds_nothing_else(wheel_names: set[str]) -> None:
@@ -140,6 +140,8 @@ def test_the_version_is_the_package_s_own(metadata: email.message.Message) -> No
 def test_the_sdist_can_be_built_and_tested(built: Path) -> None:
     top = sdist_top(built)
     for name in (
+        ".github/actions/check/action.yml",
+        ".pre-commit-hooks.yaml",
         "pyproject.toml",
         "README.md",
         "LICENSE",
