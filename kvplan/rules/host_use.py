@@ -79,9 +79,8 @@ def pinned_parts(context: Context) -> list[HostPart]:
             parts.append(HostPart(name, told, taken, f"{name}{words}"))
     weights = gib(context.number("cpu_offload_gb")) * each
     if weights:
-        parts.append(
-            HostPart("cpu_offload_gb", weights, weight_rounding(context).scaled(weights), f"cpu_offload_gb{gpus}")
-        )
+        taken = weight_rounding(context).scaled(weights)
+        parts.append(HostPart("cpu_offload_gb", weights, taken, f"cpu_offload_gb{gpus}"))
     return [*parts, *_hicache_ratio(context, ranks)]
 
 

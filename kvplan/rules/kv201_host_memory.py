@@ -36,7 +36,7 @@ def check(context: Context) -> Iterator[Finding]:
     if limit is None:
         if asked and context.host is not None:
             message = (
-                f"{gib_span(used)} of host memory are asked for, and how much {context.host.name} has is not known"
+                f"{gib_span(used)} of host memory are asked for, and what {context.host.name} has is not known"
             )
             yield finding(ID, "unknown", context, _BLAME, message, remedy="dram_gib in a host file, or a memory limit")
         return

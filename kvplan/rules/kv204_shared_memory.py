@@ -35,8 +35,8 @@ def check(context: Context) -> Iterator[Finding]:
     if stated is None and not context.found.notes.get("image"):
         return  # no container: /dev/shm is half of the host's memory
     region = sum(part.told_bytes for part in pinned_parts(context) if part.name in _IN_SHM)
-    there, words = (stated, f"/dev/shm has {_mib(stated)}") if stated is not None else (
-        CONTAINER_BYTES, f"nothing says how large /dev/shm is, and a container has {_mib(CONTAINER_BYTES)}")  # fmt: skip
+    there = CONTAINER_BYTES if stated is None else stated
+    words = f"/dev/shm has {_mib(there)}" + (", a container's default" if stated is None else "")
     level = _region_level(context, region, there)
     if level is not None:
         yield _region(context, level, region, there, words)
