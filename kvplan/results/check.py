@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kvplan.deployments.found import FoundDeployment, Value
 from kvplan.deployments.sources import read_deployments
@@ -13,6 +13,7 @@ from kvplan.engines.vllm_terms import default_batch
 from kvplan.results.json_shapes import Json
 from kvplan.results.suppressions import read_baseline, suppressed_by_baseline, suppressed_by_file
 from kvplan.rules import all_rules
+from kvplan.rules.card_mates import mates_of
 from kvplan.rules.context import Context
 from kvplan.rules.interface import LEVELS, Finding
 from kvplan.rules.kv410_unreadable import of_file
@@ -102,6 +103,7 @@ def check(
     findings: list[Finding] = []
     for item, source in found:
         context = look_up(item, host, catalog, source.folder)
+        context = replace(context, mates=mates_of(item, [other for other, _ in found]))
         own = [finding for rule in all_rules().values() for finding in rule.check(context)]
         own = suppressed_by_baseline(suppressed_by_file(own, item, source), known)
         checked.append(CheckedDeployment(context, tuple(own)))

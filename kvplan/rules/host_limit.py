@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from kvplan.errors import InputError
 from kvplan.rules.context import Context
+from kvplan.rules.engine_facts import ranks_of
 from kvplan.rules.surroundings import quantity_bytes
 
 
@@ -18,14 +19,14 @@ class HostLimit(NamedTuple):
 
 
 def host_limit(context: Context) -> HostLimit | None:
-    """The container's limit where there is one, else the host's memory less what its system keeps."""
-    host = context.host
+    """The container's limit where there is one, else the memory of one host less what its system keeps."""
+    host = context.judged.deployment.host if context.judged is not None else context.host
     if host is not None and host.unified_memory:
         return None
     limit = stated_bytes(context, "memory_limit")
     if host is None or host.dram_bytes is None:
         return None if limit is None else HostLimit(limit, "the container's limit", True)
-    there = host.dram_bytes - host.os_reserve_bytes
+    there = (host.dram_bytes - host.os_reserve_bytes) / ranks_of(context).nodes
     if limit is not None and limit <= there:
         return HostLimit(limit, "the container's limit", True)
     return HostLimit(there, f"what {host.name} has for it", limit is not None)

@@ -35,16 +35,21 @@ def check(context: Context) -> Iterator[Finding]:
     used = total_told(parts)
     if limit is None:
         if asked and context.host is not None:
-            message = (
-                f"{gib_span(used)} of host memory are asked for, and what {context.host.name} has is not known"
-            )
+            message = f"{gib_span(used)} of host memory are asked for, and what {context.host.name} has is not known"
             yield finding(ID, "unknown", context, _BLAME, message, remedy="dram_gib in a host file, or a memory limit")
         return
     level = level_of(used, Interval.exact(limit.bytes))
     if level is not None and (asked or context.judged is not None):
         yield _over(context, parts, used, limit, level)
-    elif level is None and sum(part.told.best for part in asked) > MOST_PINNED_FRACTION * limit.bytes:
+    elif level is None and _is_nearly(parts, asked, limit):
         yield _nearly(context, asked, limit)
+
+
+def _is_nearly(parts: list[HostPart], asked: list[HostPart], limit: HostLimit) -> bool:
+    """Most of the limit is pinned; where rounding may take it over the limit, KV203 says that instead."""
+    return sum(part.told.best for part in asked) > MOST_PINNED_FRACTION * limit.bytes >= 0 and (
+        total(parts).high <= limit.bytes
+    )
 
 
 def words_of(parts: list[HostPart]) -> str:
@@ -76,7 +81,7 @@ def _nearly(context: Context, asked: list[HostPart], limit: HostLimit) -> Findin
         " loading, page cache and the engine have the rest",
         figures={"pinned_bytes": round(pinned), "limit_bytes": round(limit.bytes)},
         formula=f"pinned bytes <= {MOST_PINNED_FRACTION:g} x limit",
-        remedy=_at_most(context, asked, MOST_PINNED_FRACTION * limit.bytes, 0.0),
+        remedy=_at_most(context, asked, limit.bytes, 0.0),
     )  # fmt: skip
 
 
@@ -93,7 +98,8 @@ def _at_most(context: Context, asked: list[HostPart], room_bytes: float, others_
     """The setting with the value that leaves the others their room, in whole units of the setting."""
     for part in asked:
         beside = others_bytes + sum(item.bytes.high for item in asked if item is not part)
-        value = math.floor(context.number(part.name) * max(room_bytes - beside, 0.0) / part.bytes.high)
+        room = min(room_bytes - beside, MOST_PINNED_FRACTION * room_bytes)
+        value = math.floor(context.number(part.name) * max(room, 0.0) / part.bytes.high)
         if value > 0 and part.name in ("kv_offloading_size", "cpu_offload_gb"):
             return spelled(context, part.name, value)
         if value > 0:
