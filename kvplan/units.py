@@ -38,6 +38,11 @@ def gib(value: float) -> float:
     return float(value * GIB)
 
 
+def gb(value: float) -> float:
+    """GB, decimal -> bytes."""
+    return float(value * GB)
+
+
 def gb_per_s(value: float) -> float:
     """GB/s -> bytes per second."""
     return float(value * GB)

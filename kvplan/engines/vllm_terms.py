@@ -56,7 +56,7 @@ def budget(deployment: Deployment, version: tuple[int, ...]) -> Term:
         total = total.map(lambda value: value * (host.gpu_share_fraction or 1.0) - host.os_reserve_bytes)
         formula = f"{utilization:g} x what the platform shows of the one pool"
         return Term(total.scaled(utilization), formula, source)
-    free, reserve = _free_at_start(deployment), display_reserve(host)
+    free, reserve = free_at_start(deployment), display_reserve(host)
     usable = Interval(*(min(one, other) for one, other in zip(total.scaled(utilization), free, strict=True)))
     formula = f"{utilization:g} x device memory"
     if usable != total.scaled(utilization):
@@ -64,7 +64,7 @@ def budget(deployment: Deployment, version: tuple[int, ...]) -> Term:
     return Term(usable, formula, source)
 
 
-def _free_at_start(deployment: Deployment) -> Interval:
+def free_at_start(deployment: Deployment) -> Interval:
     """Device memory that is free when vLLM first looks: less its CUDA context, NCCL's over NVLink, and a display.
 
     H100: 78.68 of 79.19 GiB alone, 77.2 to 77.7 with tensor parallelism; RTX 4090: a context of 384 MiB.
@@ -76,13 +76,13 @@ def _free_at_start(deployment: Deployment) -> Interval:
 
 def startable(deployment: Deployment) -> float:
     """The largest utilization, in hundredths, with which vLLM starts at the best estimate."""
-    return int(100.0 * _free_at_start(deployment).best / gpu_of(deployment).hbm_bytes.best) / 100
+    return int(100.0 * free_at_start(deployment).best / gpu_of(deployment).hbm_bytes.best) / 100
 
 
 def no_start(deployment: Deployment, version: tuple[int, ...]) -> tuple[str, ...]:
     """vLLM ends at once where less than utilization x total is free."""
     total, utilization = gpu_of(deployment).hbm_bytes.best, _utilization(deployment, version)
-    free = _free_at_start(deployment).best
+    free = free_at_start(deployment).best
     if deployment.host.unified_memory or utilization * total <= free:
         return ()
     words = f"utilization {utilization:g} asks for {gib_words(utilization * total)}, and {gib_words(free)} are free"

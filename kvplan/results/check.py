@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 from kvplan.deployments.found import FoundDeployment
@@ -19,6 +19,7 @@ from kvplan.results.look_ups import LookUps
 from kvplan.results.places import Root
 from kvplan.results.suppressions import Suppressions, paths_of
 from kvplan.rules import all_rules
+from kvplan.rules.card_mates import mates_of
 from kvplan.rules.context import Context
 from kvplan.rules.interface import LEVELS, Finding
 from kvplan.rules.kv410_unreadable import of_file
@@ -121,7 +122,11 @@ def check(
         load_host(host, catalog)  # a misspelt --host is a usage error, not one finding for each file
     found, unreadable = read_deployments(paths)
     look_ups = LookUps()
-    contexts = [look_ups.context(item, host, catalog, source.folder) for item, source in found]
+    together = [item for item, _ in found]
+    contexts = [
+        replace(look_ups.context(item, host, catalog, source.folder), mates=mates_of(item, together))
+        for item, source in found
+    ]
     book = Suppressions(_texts(found), ignores, root, today or date.today())
     groups = [[finding for rule in all_rules().values() for finding in rule.check(context)] for context in contexts]
     applied = [

@@ -21,7 +21,7 @@ def check(context: Context) -> Iterator[Finding]:
         return
     share, deployment = judged.share, judged.deployment
     level = weights_level(share)
-    if level is None:
+    if level is None or _static_share_is_small(context):
         return
     scheme = SCHEMES[deployment.settings.weights or deployment.model.dtype].name
     pool = f" and {gib_text(share.pool.best)} of KV as asked for" if share.fixed_pool else ""
@@ -44,3 +44,11 @@ def check(context: Context) -> Iterator[Finding]:
         formula="free = utilization x device memory - weights / (tp x pp) - activations - runtime - graphs",
         remedy=room_for_weights(context),
     )  # fmt: skip
+
+
+def _static_share_is_small(context: Context) -> bool:
+    """KV105 says that a stated share of SGLang does not hold the weights."""
+    judged = context.judged
+    if judged is None or judged.share is None or not context.number("mem_fraction_static"):
+        return False
+    return judged.deployment.engine.name == "sglang" and judged.share.weights.low > judged.share.budget.high

@@ -1,4 +1,5 @@
-"""KV104: it fits on the best estimate, but not at the pessimistic end, or with less than the stated margin left."""
+"""KV104: too little headroom: it fits on the best estimate only, with less than the stated margin, or the engine takes
+nearly the whole card, so that CUDA graphs, fragmentation and others have next to nothing."""
 
 from __future__ import annotations
 
@@ -12,11 +13,35 @@ from kvplan.rules.interface import Finding, finding
 from kvplan.rules.wording import each_gpu, figures_of, gib_span, gib_text, spelled
 
 ID = "KV104"
-TITLE = "fits only on the best estimate, or with too little margin"
+TITLE = "too little headroom: fits only on the best estimate, or next to nothing is left"
 LEVEL = "warn"
+MOST_UTILIZATION = 0.95
+"""vllm#57475: 0.98 ran out of memory when CUDA graphs were captured, 0.97 started."""
 
 
 def check(context: Context) -> Iterator[Finding]:
+    yield from _whole_card(context)
+    yield from _tight(context)
+
+
+def _whole_card(context: Context) -> Iterator[Finding]:
+    """Needs no host: a fraction of any card."""
+    utilization = context.number("gpu_memory_utilization")
+    if not MOST_UTILIZATION < utilization <= 1.0 or context.has("kv_cache_memory_bytes"):
+        return
+    gpu = context.host.gpu if context.host is not None else None
+    left = f", {gib_text(gpu.hbm_bytes.best * (1.0 - utilization))}" if gpu is not None else ""
+    yield finding(
+        ID, LEVEL, context, ("gpu_memory_utilization",),
+        f"utilization {utilization:g} leaves {1.0 - utilization:.0%} of the card{left} for what is not in the budget: "
+        "graph capture, fragmentation, other processes",
+        figures={"utilization": utilization, "limit": MOST_UTILIZATION},
+        formula=f"utilization <= {MOST_UTILIZATION:g}",
+        remedy=spelled(context, "gpu_memory_utilization", MOST_UTILIZATION),
+    )  # fmt: skip
+
+
+def _tight(context: Context) -> Iterator[Finding]:
     judged = context.judged
     if judged is None or judged.share is None or judged.share.spills or weights_level(judged.share) is not None:
         return

@@ -1,5 +1,7 @@
 from pathlib import Path
 
+import pytest
+
 from tests.rules.kit import checked, found, only, serve, toml
 
 LLAMA = "meta-llama/Llama-3.1-8B-Instruct --max-model-len"
@@ -31,3 +33,11 @@ def test_a_stated_margin_is_kept(tmp_path: Path) -> None:
     item = only(tmp_path, toml(f"{body}0.5"), "KV104", "a.toml")
     assert item.level == "warn"
     assert "less than the margin of 50%" in item.message
+
+
+@pytest.mark.parametrize(("utilization", "warned"), [(0.98, True), (0.95, False), (0.9, False)])
+def test_nearly_the_whole_card(tmp_path: Path, utilization: float, warned: bool) -> None:
+    """vllm#57475: a card of 24 GB ran out of memory while graphs were captured, at 0.98."""
+    text = serve(f"Qwen/Qwen3-4B --max-model-len 4096 --gpu-memory-utilization {utilization}")
+    said = [item for item in found(tmp_path, text, "KV104", host="rtx4090") if "leaves" in item.message]
+    assert bool(said) == warned

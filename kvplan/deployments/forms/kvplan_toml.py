@@ -29,6 +29,7 @@ from kvplan.catalog.toml_text import too_long
 from kvplan.deployments.commands.vllm_flags import SETTINGS
 from kvplan.deployments.found import Complaint, FoundDeployment, Place, Setting
 from kvplan.deployments.interface import Reading, Source, Unreadable
+from kvplan.deployments.setting_kinds import KINDS
 from kvplan.deployments.toml_lines import key_lines
 from kvplan.errors import did_you_mean
 from kvplan.units import shorten
@@ -44,17 +45,26 @@ _LINE_OF_ERROR = re.compile(r"\s*\(at (?:line (\d+), column \d+|end of document)
 
 _ENGINE_SETTINGS = {flag.replace("-", "_"): name for flag, name in SETTINGS.items() if name not in ("model", "config")}
 _SHORT = {name: name for name in ("tp", "pp", "dp", "ep", "dcp", "weights", "mem_fraction_static", "max_model_len")}
-_HOST = ("cpu_cores", "dram_gib", "dram_gb_per_s", "link", "hbm_gib", "numa_nodes", "display_reserve_gib")
+_HOST = ("cpu_cores", "dram_gib", "dram_gb_per_s", "link", "hbm_gib", "numa_nodes", "display_reserve_gib",
+         "confidential_computing")  # fmt: skip
+_CONTAINER = ("cpu_limit", "cpu_request", "memory_limit", "memory_request", "shm_size", "memlock", "omp_num_threads",
+              "instance_type", "gpu_product", "mig_profile", "gpu_memory_limit", "nodes")  # fmt: skip
 _WORKLOAD = ("context", "users", "prompt_tokens", "output_tokens", "shared_prefix_tokens", "prefix_hit_fraction",
              "idle_sessions")  # fmt: skip
 _NEIGHBOURS = ("link_gb_per_s", "cpu_cores", "dram_gib")
-TABLES: dict[str, dict[str, str]] = {
-    "": {name: name for name in ("schema", "name", "model", "host", "gpus", "engine", "strategy", "method")},
-    "settings": {**_ENGINE_SETTINGS, **_SHORT},
+_OTHERS: dict[str, dict[str, str]] = {
+    "": {name: name for name in ("schema", "name", "model", "host", "gpus", "engine", "strategy", "method", "task")},
     "workload": {name: name for name in _WORKLOAD},
     "objectives": {name: name for name in ("itl_ms", "ttft_ms", "margin")},
     "neighbours": {"tenants": "tenants", **{name: f"other_{name}" for name in _NEIGHBOURS}},
     "host_overrides": {name: name for name in _HOST},
+    "container": {name: name for name in _CONTAINER},
+}
+_ELSEWHERE = {name for table in _OTHERS.values() for name in table.values()}
+TABLES: dict[str, dict[str, str]] = {
+    **_OTHERS,
+    # Every engine's settings: vLLM's as it spells them, all by kvplan's own names.
+    "settings": {**_ENGINE_SETTINGS, **_SHORT, **{name: name for name in KINDS if name not in _ELSEWHERE}},
 }
 """Table -> key -> the setting's name in kvplan."""
 

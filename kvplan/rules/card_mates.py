@@ -1,0 +1,25 @@
+"""Deployments that run on the same card, as far as their files say so: the services of one file with the same GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kvplan.deployments.found import FoundDeployment
+
+
+def mates_of(found: FoundDeployment, others: Sequence[FoundDeployment]) -> tuple[FoundDeployment, ...]:
+    """Those of the same file that name one of the same GPUs, in the order of their lines."""
+    own = gpu_ids(found)
+    if not own:
+        return ()
+    return tuple(
+        other
+        for other in others
+        if other is not found and other.place.path == found.place.path and own & gpu_ids(other)
+    )
+
+
+def gpu_ids(found: FoundDeployment) -> frozenset[str]:
+    """The GPUs that a deployment names by number or UUID; none where it names none."""
+    text = found.notes.get("gpu_ids", "")
+    return frozenset(item.strip() for item in text.split(",") if item.strip())

@@ -1,0 +1,51 @@
+from dataclasses import replace
+from pathlib import Path
+
+from kvplan.deployments.found import FoundDeployment, Place, Setting
+from kvplan.results.check import check
+from kvplan.rules.card_mates import mates_of
+from kvplan.rules.kv103_shared_card import check as shared
+from kvplan.rules.look_up import look_up
+from tests.rules.kit import found, only, serve
+
+
+def service(name: str, line: int, utilization: float | None, gpus: str, engine: str = "vllm") -> FoundDeployment:
+    place = Place("docker-compose.yml", line)
+    settings = {"model": Setting("model", "Qwen/Qwen3-8B", place)}
+    if utilization is not None:
+        settings["gpu_memory_utilization"] = Setting("gpu_memory_utilization", utilization, place)
+    return FoundDeployment(name, "docker-compose", place, settings, engine=engine, notes={"gpu_ids": gpus})
+
+
+def levels(*services: FoundDeployment) -> list[list[str]]:
+    """Of every service, in order."""
+    found = []
+    for item in services:
+        context = replace(look_up(item, None), mates=mates_of(item, services))
+        found.append([finding.level for finding in shared(context)])
+    return found
+
+
+def test_services_on_one_card_add_up() -> None:
+    """vllm#55827, #20305: the second engine finds less free than it wants, and ends."""
+    assert levels(service("chat", 3, 0.6, "0"), service("embed", 9, 0.5, "0")) == [[], ["fail"]]
+    assert levels(service("chat", 3, 0.6, "0"), service("embed", 9, 0.35, "0")) == [[], []]
+    assert levels(service("chat", 3, None, "0,1"), service("embed", 9, 0.2, "1")) == [[], ["fail"]]
+    assert levels(service("chat", 3, 0.9, "0"), service("embed", 9, 0.9, "1")) == [[], []]
+
+
+def test_another_engine_takes_what_it_takes() -> None:
+    assert levels(service("chat", 3, 0.6, "0"), service("other", 9, None, "0", "ollama")) == [[], ["warn"]]
+
+
+def test_less_is_free_than_a_utilization_asks_for(tmp_path: Path) -> None:
+    """A desktop's display holds memory that vLLM's fraction counts in."""
+    text = serve("Qwen/Qwen3-8B --max-model-len 8192 --gpu-memory-utilization 0.99")
+    assert only(tmp_path, text, "KV103", host="rtx4090").level in ("fail", "warn")
+    assert found(tmp_path, text.replace("0.99", "0.9"), "KV103", host="rtx4090") == []
+
+
+def test_scripts_that_name_no_gpu_share_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "serve.sh"
+    path.write_text(serve("Qwen/Qwen3-8B &") + "vllm serve Qwen/Qwen3-4B\n")
+    assert not [item for item in check([str(path)]).findings if item.rule == "KV103"]
