@@ -115,7 +115,7 @@ def _figures(item: CheckedDeployment) -> dict[str, float | None]:
     judged = item.context.judged
     if judged is None:
         return found
-    parts = [part.bytes.best for part in host_parts(item.context, judged) if part.name not in _NOT_PINNED]
+    parts = [part.told.best for part in host_parts(item.context) if part.name not in _NOT_PINNED]
     found["pinned_host_bytes"] = round(sum(parts))
     found["gpus"] = judged.deployment.layout.gpus
     most, itl = judged.configured.users_max, judged.configured.itl_s
