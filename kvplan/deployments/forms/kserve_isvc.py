@@ -1,0 +1,233 @@
+"""KServe's InferenceService: a runtime that starts the engine, and the predictor's arguments behind the runtime's own.
+
+The ServingRuntime is looked for in the same file and, by its usual names, beside it. Without it the runtime's name or
+the model format says which engine it is; what arguments it has of its own is then an open question that stops nothing.
+Source: KServe 0.15 to 0.21, "Serving Runtimes" and the Hugging Face runtime, which serves with vLLM.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kvplan.deployments.argv import Arguments, Word
+from kvplan.deployments.commands import command_of_engine, command_of_image, flags_in
+from kvplan.deployments.container_words import command_nodes, list_words
+from kvplan.deployments.controller_pods import joined, launched, unknown_engine
+from kvplan.deployments.custom_resources import Found, Resource, ResourceForm, objects_of
+from kvplan.deployments.found import Setting, Unresolved
+from kvplan.deployments.interface import Source, Unreadable
+from kvplan.deployments.models_named import hub_id, model_of
+from kvplan.deployments.pod_commands import command_of, environment_of
+from kvplan.deployments.resources import Given, given_by, put_count, read_resources
+from kvplan.deployments.shell_expansions import Expansion
+from kvplan.deployments.yaml_tree import Node, documents
+from kvplan.units import shorten
+
+_RUNTIMES = ("ServingRuntime", "ClusterServingRuntime")
+_ENGINE_NAMES = (("sglang", r"sglang"), ("tensorrt-llm", r"tensorrt-?llm|trt-?llm"), ("llama.cpp", r"llama-?cpp"),
+                 ("vllm", r"vllm|hugging-?face"))  # fmt: skip
+_MODEL_FLAGS = re.compile(r"^--model[_-](?:id|dir|path)$")
+_NOTHING = Node("map", 0)
+
+
+class _Runtime(NamedTuple):
+    """A serving runtime's container, and the file that it is in."""
+
+    container: Node
+    source: Source
+    spec: Node
+
+
+class KserveIsvc(ResourceForm):
+    """``kind: InferenceService``."""
+
+    name = "kserve-isvc"
+    group = "serving.kserve.io"
+    kinds = ("InferenceService",)
+    traces = (b"InferenceService",)
+
+    def found_in(self, resource: Resource) -> Iterator[Found]:
+        predictor = resource.root.get("spec", "predictor")
+        if predictor is None:
+            return
+        model = predictor.get("model")
+        if model is not None and model.kind == "map":
+            yield from _of_model(resource, predictor, model)
+            return
+        for container in _items(predictor.get("containers")):
+            found = _of_container(resource, predictor, container)
+            if found is not None:
+                yield found
+
+
+def _of_container(resource: Resource, predictor: Node, container: Node) -> Found | None:
+    """A predictor with a container of its own is a pod as any other."""
+    source = resource.source
+    environment = environment_of(container, resource.roots, source)
+    command = command_of(container, source, environment)
+    if command is None:
+        return None
+    given = given_by(container, predictor, source)
+    place = source.at(command.line or container.line)
+    return launched(
+        command.engine, command.arguments, container, place, source,
+        environment=environment, given=given, name=resource.name, form=FORM.name,
+    )  # fmt: skip
+
+
+def _of_model(resource: Resource, predictor: Node, model: Node) -> Iterator[Found]:
+    source = resource.source
+    runtime = _runtime(resource, model.scalar("runtime"))
+    environment = _environment(model, runtime, resource)
+    engine, arguments = _arguments(model, runtime, source, environment)
+    place = source.at(model.line)
+    if engine is None:
+        if _asks_for_gpus(model, source):
+            named = shorten(model.scalar("runtime") or model.scalar("modelFormat", "name") or "?")
+            message = f"the serving runtime {named} is not in this file, so which engine it starts is not known"
+            yield Unreadable(place, message, "check it together with its ServingRuntime: kvplan check RUNTIME.yaml ...")
+        return
+    unknown = unknown_engine(engine, place)
+    if unknown is not None:
+        yield unknown
+        return
+    named_model = _model(model, arguments, environment, source)
+    given = given_by(model, predictor, source)
+    if runtime is not None:
+        _from_runtime(runtime, model, given)
+    _put_workers(predictor, given, source)
+    container = model if model.scalar("image") else runtime.container if runtime is not None else model
+    yield launched(
+        engine, arguments, container, place, runtime.source if runtime and container is runtime.container else source,
+        environment=environment, given=given, model=named_model, name=resource.name, form=FORM.name,
+        unresolved=_unknown_runtime(model, runtime, source),
+    )  # fmt: skip
+
+
+def _arguments(
+    model: Node, runtime: _Runtime | None, source: Source, environment: dict[str, Expansion]
+) -> tuple[str | None, Arguments]:
+    """The engine and its arguments: the runtime's words with the predictor's behind them."""
+    own = list_words(_items(model.get("args")), source, environment)
+    engine = _engine_named(model.scalar("runtime") + " " + model.scalar("modelFormat", "name"))
+    if runtime is None:
+        return engine, _read(engine, own)
+    words = list_words(command_nodes(runtime.container), runtime.source, environment)
+    started = flags_in([word.text for word in words])
+    if started is not None:
+        return started[0].engine, started[0].read([*words[started[1] :], *own], words[started[1] - 1].text)
+    command = command_of(runtime.container, runtime.source, environment)
+    if command is not None:
+        return command.engine, joined(command.arguments, _read(command.engine, own))
+    image = runtime.container.scalar("image")
+    known = command_of_image(image)
+    engine = known.engine if known is not None else _engine_named(image) or engine
+    behind = [word for word in words if word.text.startswith("-") or words.index(word) > 0]
+    return engine, _read(engine, [*behind, *own])
+
+
+def _read(engine: str | None, words: list[Word]) -> Arguments:
+    if engine is None or unknown_engine(engine, words[0].place if words else Source("", "").at(0)) is not None:
+        return Arguments()
+    return command_of_engine(engine).read(_renamed(words), "api_server")
+
+
+def _renamed(words: list[Word]) -> list[Word]:
+    """``--model_id=X`` of KServe's own server is its engine's model; ``--model_name`` is what clients call it."""
+    renamed = []
+    for word in words:
+        flag, equals, value = word.text.partition("=")
+        text = f"--model{equals}{value}" if _MODEL_FLAGS.match(flag) else word.text
+        renamed.append(Word(text, word.place, word.unresolved))
+    return renamed
+
+
+def _model(
+    model: Node, arguments: Arguments, environment: dict[str, Expansion], source: Source
+) -> Setting | Unresolved | None:
+    """``storageUri`` is mounted where the runtime's arguments look for the model."""
+    stored = model_of(model.get("storageUri") or model.get("storage", "path"), None, source)
+    flag = arguments.settings.get("model")
+    if flag is not None and (stored is not None or "{{" in str(flag.value)):
+        arguments.settings.pop("model")
+    arguments.unresolved = [item for item in arguments.unresolved if item.name != "model" or stored is None]
+    named = environment.get("MODEL_ID")
+    if stored is None and named is not None and named.reason is None and named.place is not None:
+        return Setting("model", hub_id(named.text), named.place)
+    return stored
+
+
+def _environment(model: Node, runtime: _Runtime | None, resource: Resource) -> dict[str, Expansion]:
+    of_runtime = environment_of(runtime.container, resource.roots, runtime.source) if runtime is not None else {}
+    return {**of_runtime, **environment_of(model, resource.roots, resource.source)}
+
+
+def _from_runtime(runtime: _Runtime, model: Node, given: Given) -> None:
+    """What the runtime asks for where the predictor doesn't; its volumes are the pod's."""
+    base = given_by(runtime.container, runtime.spec, runtime.source)
+    if model.get("resources") is not None:
+        base.settings = {name: item for name, item in base.settings.items() if name in ("shm_size", "gpu_product")}
+    given.settings = base.settings | given.settings
+
+
+def _put_workers(predictor: Node, given: Given, source: Source) -> None:
+    """``workerSpec`` spreads the model over pods: pipeline stages across them, tensor parallel ranks inside."""
+    worker = predictor.get("workerSpec")
+    if worker is None:
+        return
+    for name, key in (("pp", "pipelineParallelSize"), ("tp", "tensorParallelSize"), ("nodes", "pipelineParallelSize")):
+        node = worker.get(key)
+        if node is not None:
+            put_count(name, key, node, source, given)
+
+
+def _runtime(resource: Resource, name: str) -> _Runtime | None:
+    """The runtime by its name, in this file or in a file beside it."""
+    if not name:
+        return None
+    found = _runtime_in(resource.roots, name, resource.source)
+    for file in ("servingruntime.yaml", "serving-runtime.yaml", "runtime.yaml", f"{name}.yaml"):
+        if found is not None:
+            return found
+        other = resource.source.beside(file)
+        if isinstance(other, Source) and "ServingRuntime" in other.text:
+            found = _runtime_in(documents(other.text)[0], name, other)
+    return found
+
+
+def _runtime_in(roots: list[Node], name: str, source: Source) -> _Runtime | None:
+    for item in (item for root in roots for item in objects_of(root)):
+        spec = item.get("spec")
+        if item.scalar("kind") in _RUNTIMES and item.scalar("metadata", "name") == name and spec is not None:
+            containers = _items(spec.get("containers"))
+            main = next((one for one in containers if one.scalar("name") == "kserve-container"), None)
+            if main is not None or containers:
+                return _Runtime(main or containers[0], source, spec)
+    return None
+
+
+def _unknown_runtime(model: Node, runtime: _Runtime | None, source: Source) -> list[Unresolved]:
+    node = model.get("runtime")
+    if runtime is not None or node is None:
+        return []
+    reason = "this ServingRuntime is not in the file, so arguments of its own are not known"
+    return [Unresolved("arguments", shorten(node.text), source.at(node.line), reason, stops=False)]
+
+
+def _engine_named(text: str) -> str | None:
+    return next((engine for engine, words in _ENGINE_NAMES if re.search(words, text, re.IGNORECASE)), None)
+
+
+def _asks_for_gpus(model: Node, source: Source) -> bool:
+    given = Given()
+    read_resources(model.get("resources"), source, given)
+    return "gpus" in given.settings
+
+
+def _items(node: Node | None) -> list[Node]:
+    return node.items if node is not None and node.kind == "list" else []
+
+
+FORM = KserveIsvc()
