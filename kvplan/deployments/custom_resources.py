@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 from kvplan.deployments.found import FoundDeployment, Place, Setting
 from kvplan.deployments.interface import Reading, Source, Unreadable
-from kvplan.deployments.yaml_tree import Node, documents
+from kvplan.deployments.yaml_tree import Node, YamlFault, documents, maps_with
 
 MOST_OBJECTS = 2000
 _ANNOTATION = "kvplan.dev/"
+_NO_PODS = {"ConfigMap", "Secret", "Service", "PersistentVolumeClaim", "CustomResourceDefinition"}
 
 
 class Resource(NamedTuple):
@@ -60,8 +61,11 @@ class ResourceForm:
     def recognises(self, source: Source) -> bool:
         if source.suffix not in (".yaml", ".yml", ".json", ""):
             return False
+        if self.group not in source.text:
+            return False
         kind = rf"(?m)^[ \t{{,-]*\"?kind\"?[ \t]*:[ \t]*[\"']?(?:{'|'.join(self.kinds)})\b"
-        return self.group in source.text and re.search(kind, source.text) is not None
+        group = rf"(?m)^[ \t{{,-]*\"?apiVersion\"?[ \t]*:[ \t]*[\"']?[\w.-]*{re.escape(self.group)}"
+        return re.search(kind, source.text) is not None and re.search(group, source.text) is not None
 
     def read(self, source: Source) -> Reading:
         return read_objects(source)
@@ -85,9 +89,7 @@ def objects_of(root: Node) -> list[Node]:
 
 def read_objects(source: Source) -> Reading:
     """Every object by its own form, the others by the Kubernetes form."""
-    from kvplan.deployments.forms.kubernetes import FORM as KUBERNETES
-
-    roots, _ = documents(source.text)
+    roots, fault = documents(source.text)
     objects = [item for root in roots for item in objects_of(root)]
     found: list[Found] = []
     own: set[int] = set()
@@ -97,14 +99,32 @@ def read_objects(source: Source) -> Reading:
             own.add(item.line)
             resource = Resource(item, roots, source)
             found += [_annotated(one, item, source) for one in form.found_in(resource)]
-    rest = KUBERNETES.read(source)
-    starts = sorted({item.line for item in objects})
-    others = [item for item in rest.deployments if _start(starts, item.place.line) not in own]
     deployments = [item for item in found if isinstance(item, FoundDeployment)]
     unreadable = [item for item in found if isinstance(item, Unreadable)]
-    unreadable += [item for item in rest.unreadable if item.message not in {one.message for one in unreadable}]
     unreadable += [_too_many(source.at(item.line)) for item in objects[MOST_OBJECTS:][:1]]
-    return Reading(unique_names([*deployments, *others]), unreadable, rest.claims)
+    rest = _others(source, [item for item in objects if item.line not in own])
+    if rest is None:
+        unreadable += unread_rest(source, fault)
+        return Reading(unique_names(deployments), unreadable)
+    starts = sorted({item.line for item in objects})
+    others = [item for item in rest.deployments if _start(starts, item.place.line) not in own]
+    return Reading(unique_names([*deployments, *others]), [*unreadable, *rest.unreadable], rest.claims)
+
+
+def _others(source: Source, objects: list[Node]) -> Reading | None:
+    """What the Kubernetes form reads, where there is something left for it."""
+    from kvplan.deployments.forms.kubernetes import FORM as KUBERNETES
+
+    pods = any(item.scalar("kind") not in _NO_PODS and any(maps_with(item, "containers")) for item in objects)
+    return KUBERNETES.read(source) if pods or not objects else None
+
+
+def unread_rest(source: Source, fault: YamlFault | None) -> list[Unreadable]:
+    """Where and why a file stops being readable, and what to do."""
+    if fault is None:
+        return []
+    advice = "render it first: helm template CHART | kvplan check -" if "{{" in source.text else None
+    return [Unreadable(source.at(fault.line), fault.message, advice)]
 
 
 def unique_names(found: list[FoundDeployment]) -> list[FoundDeployment]:

@@ -65,6 +65,8 @@ def _worker(resource: Resource, spec: Node, name: str, worker: Node) -> Iterator
             yield unknown
             return
     command = command_of(_as_engine(container), source, environment)
+    if command is None and wrapper is not None and _ENGINES[wrapper[1]] == "tensorrt-llm":
+        command = PodCommand("tensorrt-llm", Arguments(), container.line, {})  # its flags are Dynamo's, the rest a file
     if command is None:
         if wrapper is not None:
             message = f"the command of {shorten(name)} cannot be read"

@@ -71,6 +71,13 @@ def _put_machine(machine: Node | None, given: Given, source: Source) -> None:
             given.put("gpus", known[0], instance, source)
     if count is not None and count.text != "1":
         put_count("nodes", "count", count, source, given)
+    profile = machine.get("partition", "profile") if machine is not None else None
+    cards = machine.get("partition", "count") if machine is not None else None
+    if profile is not None and profile.text:
+        given.put("gpus", 1, profile, source)
+        put_text("mig_profile", profile, source, given)
+    elif cards is not None and cards.text:
+        put_count("gpus", "partition.count", cards, source, given)
 
 
 def _of_template(resource: Resource, inference: Node, given: Given) -> Iterator[Found]:
@@ -127,11 +134,13 @@ def _layout(
     repository: str, own: Arguments, given: Given, preset: Node, source: Source
 ) -> tuple[list[Word], list[Unresolved]]:
     """How the controller lays the model over GPUs where its file doesn't."""
-    if {"tp", "pp", "dp"} & set(own.settings):
+    if {"tp", "pp", "dp"} & set(own.settings) or "mig_profile" in given.settings:
         return [], []
     instance, count = given.settings.get("instance_type"), given.settings.get("nodes")
     nodes = int(str(count.value)) if count is not None else 1
     machine = azure_gpus(str(instance.value)) if instance is not None else None
+    if machine is None and given.settings.get("gpus") is not None and given.settings["gpus"].value == 1:
+        return [], []
     if machine is None:
         text = str(instance.value) if instance is not None else "no instanceType"
         reason = "how many GPUs such a machine has is not known, and the model is laid over all of them"

@@ -16,7 +16,7 @@ from kvplan.deployments.commands import command_of_engine, command_of_image, fla
 from kvplan.deployments.container_words import command_nodes, list_words
 from kvplan.deployments.controller_pods import joined, launched, unknown_engine
 from kvplan.deployments.custom_resources import Found, Resource, ResourceForm, objects_of
-from kvplan.deployments.found import Setting, Unresolved
+from kvplan.deployments.found import FoundDeployment, Setting, Unresolved
 from kvplan.deployments.interface import Source, Unreadable
 from kvplan.deployments.models_named import hub_id, model_of
 from kvplan.deployments.pod_commands import command_of, environment_of
@@ -41,14 +41,21 @@ class _Runtime(NamedTuple):
 
 
 class KserveIsvc(ResourceForm):
-    """``kind: InferenceService``."""
+    """``kind: InferenceService``. A runtime by itself is a part of others, unless it names a model of its own."""
 
     name = "kserve-isvc"
     group = "serving.kserve.io"
-    kinds = ("InferenceService",)
-    traces = (b"InferenceService",)
+    kinds = ("InferenceService", *_RUNTIMES)
+    traces = (b"InferenceService", b"ServingRuntime")
 
     def found_in(self, resource: Resource) -> Iterator[Found]:
+        if resource.root.scalar("kind") in _RUNTIMES:
+            spec = resource.root.get("spec")
+            for container in _items(spec.get("containers")) if spec is not None else []:
+                found = _of_container(resource, spec or _NOTHING, container)
+                if isinstance(found, FoundDeployment) and _names_a_model(found):
+                    yield found
+            return
         predictor = resource.root.get("spec", "predictor")
         if predictor is None:
             return
@@ -60,6 +67,11 @@ class KserveIsvc(ResourceForm):
             found = _of_container(resource, predictor, container)
             if found is not None:
                 yield found
+
+
+def _names_a_model(found: FoundDeployment) -> bool:
+    model = str(found.value("model") or "")
+    return bool(model) and not model.startswith("/mnt/") and "{{" not in model
 
 
 def _of_container(resource: Resource, predictor: Node, container: Node) -> Found | None:

@@ -36,7 +36,7 @@ class KserveLlm(ResourceForm):
 
     name = "kserve-llm"
     group = "serving.kserve.io"
-    kinds = ("LLMInferenceService",)
+    kinds = ("LLMInferenceService", "LLMInferenceServiceConfig")
     traces = (b"LLMInferenceService",)
 
     def found_in(self, resource: Resource) -> Iterator[Found]:
@@ -45,7 +45,7 @@ class KserveLlm(ResourceForm):
         for role in ("", "prefill"):
             workloads = [spec.get(role) if role else spec for spec in specs]
             own = [workload for workload in workloads if workload is not None and workload.kind == "map"]
-            if own and model is not None:
+            if own and model is not None and model.kind == "map":
                 yield _deployment(resource, own, role, model, missing)
 
 
@@ -102,8 +102,10 @@ def _deployment(resource: Resource, own: list[Node], role: str, model: Node, mis
         missing = [*missing, Unresolved("shm_size", "/dev/shm", source.at(offload.line), reason, stops=False)]
     _put_nodes(own, given, source)
     named = model_of(model.get("uri"), model.get("name"), source)
-    if isinstance(named, Setting) and _is_mount(arguments.settings.get("model")):
-        arguments.settings.pop("model", None)
+    if isinstance(named, Setting):
+        if _is_mount(arguments.settings.get("model")):
+            del arguments.settings["model"]
+        arguments.unresolved = [item for item in arguments.unresolved if item.name != "model" or "{{" not in item.text]
     place = source.at(container.line or model.line)
     name = resource.name + (f"-{role}" if role else "")
     return launched(

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from kvplan.deployments.commands import command_of_engine
 from kvplan.deployments.container_words import list_words
 from kvplan.deployments.controller_pods import launched, unknown_engine
-from kvplan.deployments.custom_resources import Found, Resource, ResourceForm, read_objects
+from kvplan.deployments.custom_resources import Found, Resource, ResourceForm, read_objects, unread_rest
 from kvplan.deployments.found import FoundDeployment
 from kvplan.deployments.interface import Reading, Source, Unreadable
 from kvplan.deployments.models_named import model_of
@@ -46,7 +46,7 @@ class KubeAi(ResourceForm):
         roots, fault = documents(source.text)
         found = list(_of_catalog(roots, source))
         unreadable = [item for item in found if isinstance(item, Unreadable)]
-        unreadable += [Unreadable(source.at(fault.line), fault.message)] if fault is not None else []
+        unreadable += unread_rest(source, fault)
         return Reading([item for item in found if isinstance(item, FoundDeployment)], unreadable)
 
     def found_in(self, resource: Resource) -> Iterator[Found]:

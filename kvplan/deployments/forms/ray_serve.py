@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kvplan.deployments.custom_resources import Found, Resource, ResourceForm, read_objects, unique_names
+from kvplan.deployments.custom_resources import Found, Resource, ResourceForm, read_objects, unique_names, unread_rest
 from kvplan.deployments.embedded import embedded_documents, embedded_map
 from kvplan.deployments.found import FoundDeployment
 from kvplan.deployments.interface import Reading, Source, Unreadable
@@ -60,7 +60,7 @@ class RayServe(ResourceForm):
         for root in roots:
             found += _of_file(root, _Place(source.stem if source.path != "-" else "stdin", source, _NO_CLUSTER))
         unreadable = [item for item in found if isinstance(item, Unreadable)]
-        unreadable += [Unreadable(source.at(fault.line), fault.message)] if fault is not None else []
+        unreadable += unread_rest(source, fault)
         return Reading(unique_names([item for item in found if isinstance(item, FoundDeployment)]), unreadable)
 
     def is_of(self, root: Node) -> bool:

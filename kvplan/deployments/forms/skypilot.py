@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kvplan.deployments.commands import command_of_engine
+from kvplan.deployments.custom_resources import unread_rest
 from kvplan.deployments.found import FoundDeployment, Setting
-from kvplan.deployments.interface import Reading, Source, Unreadable
+from kvplan.deployments.interface import Reading, Source
 from kvplan.deployments.launch import Launch, deployment_of
 from kvplan.deployments.resources import Given, put_count
 from kvplan.deployments.shell_commands import MOST_COMMANDS, Command, commands_in
@@ -57,8 +58,7 @@ class SkyPilot:
     def read(self, source: Source) -> Reading:
         roots, fault = documents(source.text)
         found = [item for root in roots if root.kind == "map" for item in _of_task(root, source)]
-        unreadable = [Unreadable(source.at(fault.line), fault.message)] if fault is not None else []
-        return Reading(found, unreadable)
+        return Reading(found, unread_rest(source, fault))
 
 
 def _of_task(task: Node, source: Source) -> Iterator[FoundDeployment]:
