@@ -33,8 +33,17 @@ TENSORRT_LLM: Final = {
 """Setting -> where a TensorRT-LLM file has it."""
 
 
+def file_wins(engine: str) -> bool:
+    """Whether the settings of such a file override those of the command line."""
+    return bool(getattr(command_of_engine(engine), "file_wins", engine == "tensorrt-llm"))
+
+
 def arguments_of_options(engine: str, options: Node | None, source: Source) -> Arguments:
     """The arguments that a map of options amounts to."""
+    reader = getattr(command_of_engine(engine), "of_file", None)
+    if reader is not None and options is not None:
+        found: Arguments = reader(options, source)
+        return found
     if engine != "tensorrt-llm":
         return command_of_engine(engine).read(words_of(options, source))
     arguments = Arguments()

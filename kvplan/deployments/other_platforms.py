@@ -6,7 +6,6 @@ with each. Source: the platforms' public references, and samples of each form.
 
 from __future__ import annotations
 
-import re
 from typing import Final, NamedTuple
 
 OWN_FILE: Final = 'describe it in kvplan\'s own deployment file: schema = "kvplan.deployment/1"'
@@ -58,49 +57,101 @@ def quoted(*keys: str) -> str:
 
 PLATFORMS: Final = (
     Platform("a Flux HelmRelease", (kind("HelmRelease"), ENGINE_WORD), RENDER),
-    Platform("an Argo CD application with values of a chart",
-             (kind("Application", "ApplicationSet"), r"argoproj\.io", inner("values", "valuesObject", "parameters"),
-              ENGINE_WORD), RENDER),
-    Platform("a Truss configuration",
-             (top("model_metadata", "docker_server", "build_commands", "trt_llm", "base_image", "model_name"),
-              top("resources"), inner("accelerator", "use_gpu"))),
+    Platform(
+        "an Argo CD application with values of a chart",
+        (
+            kind("Application", "ApplicationSet"),
+            r"argoproj\.io",
+            inner("values", "valuesObject", "parameters"),
+            ENGINE_WORD,
+        ),
+        RENDER,
+    ),
+    Platform(
+        "a Truss configuration",
+        (
+            top("model_metadata", "docker_server", "build_commands", "trt_llm", "base_image", "model_name"),
+            top("resources"),
+            inner("accelerator", "use_gpu"),
+        ),
+    ),
     Platform("a FlagScale serve configuration", (top("serve_id"), inner("engine", "engine_args"))),
     Platform("a BentoVLLM recipe", (top("args"), inner("gpu_type"), inner("model_id"))),
-    Platform("a BentoML service file", (top("service"), top("include", "python", "docker", "envs", "labels")),
-             names=r"^bentofile"),
-    Platform("an OCI AI blueprint", (quoted("recipe_id", "recipe_mode"), quoted("recipe_image_uri", "recipe_node_shape")),
-             suffixes=JSON),
-    Platform("an srt-slurm recipe", (top("resources"), top("backend"),
-                                     inner("sglang_config", "trtllm_config", "vllm_config", "gpus_per_node"))),
-    Platform("a vLLM recipe", (top("meta"), top("model"), inner("model_id"),
-                               top("variants", "features", "compatible_strategies")),
-             "check the command that you run: a recipe leaves its parts to be chosen"),
-    Platform("a SageMaker recipe or endpoint configuration",
-             (r"(?i)[\"']?instance_?type[\"']?[ \t]*[:=][ \t]*[\"']?ml\.[a-z0-9]+\.", ENGINE_WORD + r"|djl|HF_MODEL_ID"),
-             suffixes=(*YAML, ".json", ".tf")),
-    Platform("a SageMaker or HyperPod recipe", (top("run", "recipes", "trainer"), inner("model_type", "base_results_dir"))),
-    Platform("a RunPod template or endpoint",
-             (r"(?i)runpod|\"?imageName\"?|\"?dockerArgs\"?", r"\"?(?:gpuTypeIds?|gpuIds|gpuCount|containerDiskInGb)\"?[ \t]*:"),
-             suffixes=(*YAML, ".json")),
-    Platform("a dstack configuration", (r"(?m)^type[ \t]*:[ \t]*(?:service|task)\b", top("commands"), top("resources"))),
-    Platform("a NIM service", (kind("NIMService", "NIMPipeline"),), "a NIM chooses its own profile: say what it chose in "
-             "kvplan's own deployment file"),
+    Platform(
+        "a BentoML service file",
+        (top("service"), top("include", "python", "docker", "envs", "labels")),
+        names=r"^bentofile",
+    ),
+    Platform(
+        "an OCI AI blueprint",
+        (quoted("recipe_id", "recipe_mode"), quoted("recipe_image_uri", "recipe_node_shape")),
+        suffixes=JSON,
+    ),
+    Platform(
+        "an srt-slurm recipe",
+        (top("resources"), top("backend"), inner("sglang_config", "trtllm_config", "vllm_config", "gpus_per_node")),
+    ),
+    Platform(
+        "a vLLM recipe",
+        (top("meta"), top("model"), inner("model_id"), top("variants", "features", "compatible_strategies")),
+        "check the command that you run: a recipe leaves its parts to be chosen",
+    ),
+    Platform(
+        "a SageMaker recipe or endpoint configuration",
+        (r"(?i)[\"']?instance_?type[\"']?[ \t]*[:=][ \t]*[\"']?ml\.[a-z0-9]+\.", ENGINE_WORD + r"|djl|HF_MODEL_ID"),
+        suffixes=(*YAML, ".json", ".tf"),
+    ),
+    Platform(
+        "a SageMaker or HyperPod recipe", (top("run", "recipes", "trainer"), inner("model_type", "base_results_dir"))
+    ),
+    Platform(
+        "a RunPod template or endpoint",
+        (
+            r"(?i)runpod|\"?imageName\"?|\"?dockerArgs\"?",
+            r"\"?(?:gpuTypeIds?|gpuIds|gpuCount|containerDiskInGb)\"?[ \t]*:",
+        ),
+        suffixes=(*YAML, ".json"),
+    ),
+    Platform(
+        "a dstack configuration", (r"(?m)^type[ \t]*:[ \t]*(?:service|task)\b", top("commands"), top("resources"))
+    ),
+    Platform(
+        "a NIM service",
+        (kind("NIMService", "NIMPipeline"),),
+        "a NIM chooses its own profile: say what it chose in kvplan's own deployment file",
+    ),
     Platform("a Seldon deployment", (kind("SeldonDeployment", "Model"), r"seldon\.io")),
     Platform("a Nomad job", (r"(?m)^job[ \t]+\"", ENGINE_WORD), suffixes=(".nomad", ".hcl")),
-    Platform("a Terraform configuration", (r"(?m)^(?:resource|module|variable|locals|data|provider)\b[^\n]*\{", ENGINE_WORD),
-             "check the manifest or the command that it makes", (".tf",)),
-    Platform("an Ansible playbook", (top("hosts"), top("tasks") + "|" + inner("tasks"), ENGINE_WORD),
-             "check the file that it writes, or the command that it runs"),
-    Platform("variables of Text Generation Inference (TGI)",
-             (r"(?m)^MODEL_ID[ \t]*=", r"(?m)^(?:NUM_SHARD|MAX_TOTAL_TOKENS|MAX_BATCH_PREFILL_TOKENS)[ \t]*="),
-             suffixes=(".env", "")),
-    Platform("a CloudFormation template", (top("AWSTemplateFormatVersion", "Resources"), r"AWS::", ENGINE_WORD),
-             "check the command that its instances run", (*YAML, ".json", ".template")),
-)  # fmt: skip
+    Platform(
+        "a Terraform configuration",
+        (r"(?m)^(?:resource|module|variable|locals|data|provider)\b[^\n]*\{", ENGINE_WORD),
+        "check the manifest or the command that it makes",
+        (".tf",),
+    ),
+    Platform(
+        "an Ansible playbook",
+        (top("hosts"), top("tasks") + "|" + inner("tasks"), ENGINE_WORD),
+        "check the file that it writes, or the command that it runs",
+    ),
+    Platform(
+        "variables of Text Generation Inference (TGI)",
+        (r"(?m)^MODEL_ID[ \t]*=", r"(?m)^(?:NUM_SHARD|MAX_TOTAL_TOKENS|MAX_BATCH_PREFILL_TOKENS)[ \t]*="),
+        suffixes=(".env", ""),
+    ),
+    Platform(
+        "a CloudFormation template",
+        (top("AWSTemplateFormatVersion", "Resources"), r"AWS::", ENGINE_WORD),
+        "check the command that its instances run",
+        (*YAML, ".json", ".template"),
+    ),
+)
 
 ENGINES: Final = (
-    OtherEngine("Text Generation Inference (TGI)",
-                ("text-generation-", "tgi-gaudi"), r"text-generation-(?:inference|launcher)|tgi-gaudi"),
+    OtherEngine(
+        "Text Generation Inference (TGI)",
+        ("text-generation-", "tgi-gaudi"),
+        r"text-generation-(?:inference|launcher)|tgi-gaudi",
+    ),
     OtherEngine("Triton Inference Server", ("tritonserver:",), r"nvidia/tritonserver:[\w.-]*(?:trtllm|vllm)"),
     OtherEngine("LMDeploy", ("lmdeploy",), r"\blmdeploy[ \t]+serve\b|openmmlab/lmdeploy"),
     OtherEngine("MLC LLM", ("mlc_llm",), r"\bmlc_llm[ \t]+serve\b"),
@@ -110,13 +161,47 @@ ENGINES: Final = (
     OtherEngine("DJL Serving", ("djl-",), r"deepjavalibrary/djl-serving|/djl-inference:"),
     OtherEngine("Xinference", ("xinference",), r"xprobe/xinference\b|\bxinference-local\b"),
     OtherEngine("DeepSpeed-MII", ("mii.serve",), r"\bmii\.serve\("),
-)  # fmt: skip
+)
 
 TRACES: Final = (
-    b"text-generation-", b"tgi-gaudi", b"MAX_TOTAL_TOKENS", b"tritonserver", b"lmdeploy", b"mlc_llm", b"aphrodite", b"tabbyapi",
-    b"local-ai", b"localai", b"djl", b"xinference", b"mii.serve", b"HelmRelease", b"argoproj.io", b"model_metadata",
-    b"docker_server", b"build_commands", b"trt_llm", b"base_image", b"model_name", b"serve_id", b"gpu_type", b"recipe_",
-    b"gpus_per_node", b"model_id", b"ml.", b"HF_MODEL_ID", b"model_type", b"gpuType", b"gpuIds", b"gpuCount",
-    b"containerDiskInGb", b"NIMService", b"NIMPipeline", b"seldon.io", b"_config:", b"commands", b"bentoml",
-)  # fmt: skip
+    b"text-generation-",
+    b"tgi-gaudi",
+    b"MAX_TOTAL_TOKENS",
+    b"tritonserver",
+    b"lmdeploy",
+    b"mlc_llm",
+    b"aphrodite",
+    b"tabbyapi",
+    b"local-ai",
+    b"localai",
+    b"djl",
+    b"xinference",
+    b"mii.serve",
+    b"HelmRelease",
+    b"argoproj.io",
+    b"model_metadata",
+    b"docker_server",
+    b"build_commands",
+    b"trt_llm",
+    b"base_image",
+    b"model_name",
+    b"serve_id",
+    b"gpu_type",
+    b"recipe_",
+    b"gpus_per_node",
+    b"model_id",
+    b"ml.",
+    b"HF_MODEL_ID",
+    b"model_type",
+    b"gpuType",
+    b"gpuIds",
+    b"gpuCount",
+    b"containerDiskInGb",
+    b"NIMService",
+    b"NIMPipeline",
+    b"seldon.io",
+    b"_config:",
+    b"commands",
+    b"bentoml",
+)
 """Texts of which every file of these has one, beside those of the engines that kvplan judges."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kvplan.deployments.argv import Arguments
 from kvplan.deployments.commands import command_of_engine
-from kvplan.deployments.controller_pods import joined, launched
+from kvplan.deployments.controller_pods import Start, joined, launched
 from kvplan.deployments.found import FoundDeployment, Setting, Unresolved
 from kvplan.deployments.interface import Source, Unreadable
 from kvplan.deployments.models_named import model_of
@@ -31,9 +31,7 @@ class Cluster(NamedTuple):
     given: Given | None = None
 
 
-def llm_deployment(
-    config: Node, name: str, source: Source, cluster: Cluster
-) -> Iterator[FoundDeployment | Unreadable]:
+def llm_deployment(config: Node, name: str, source: Source, cluster: Cluster) -> Iterator[FoundDeployment | Unreadable]:
     """``model_loading_config``, ``accelerator_type``, ``engine_kwargs``."""
     engine = config.scalar("llm_engine")
     if engine.lower() not in ("", ENGINE):
@@ -84,10 +82,10 @@ def _launched(
     cluster: Cluster,
 ) -> FoundDeployment:
     container = cluster.container or _NOTHING
-    return launched(
+    return launched(Start(
         ENGINE, arguments, container, source.at(config.line), source,
         name=_name(config, name), form=FORM, given=given, environment=_environment(config, source), model=model,
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def _name(config: Node, name: str) -> str:
@@ -111,6 +109,7 @@ def _given(config: Node, arguments: Arguments, source: Source, cluster: Cluster)
         given.settings.update(cluster.given.settings)
         given.unresolved += cluster.given.unresolved
         given.complaints += cluster.given.complaints
+        _put_shared_memory(given)
     accelerator = config.get("accelerator_type")
     if accelerator is not None and accelerator.text:
         put_text("gpu_product", accelerator, source, given)
@@ -128,6 +127,13 @@ def _given(config: Node, arguments: Arguments, source: Source, cluster: Cluster)
     if replicas is not None and replicas.text.isdigit() and replicas.text != "0":
         put_count("replicas", "num_replicas", replicas, source, given)
     return given
+
+
+def _put_shared_memory(given: Given) -> None:
+    """KubeRay mounts memory at /dev/shm, as much as the container asks for."""
+    asked = given.settings.get("memory_request") or given.settings.get("memory_limit")
+    if "shm_size" not in given.settings and asked is not None:
+        given.settings["shm_size"] = Setting("shm_size", asked.value, asked.place)
 
 
 def _in_gb(settings: dict[str, Setting]) -> dict[str, Setting]:

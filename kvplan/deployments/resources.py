@@ -23,6 +23,8 @@ GPU_LABELS = ("nvidia.com/gpu.product", "cloud.google.com/gke-accelerator", "amd
               "karpenter.azure.com/sku-gpu-name")  # fmt: skip
 INSTANCE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type",
                    "cloud.google.com/compute-class", "karpenter.k8s.aws/instance-type")  # fmt: skip
+CONTAINER_SHM = "64Mi"
+"""``/dev/shm`` of a container with nothing mounted there: the default of containerd, CRI-O and Docker."""
 _LIMITS = (("cpu_limit", "limits", "cpu"), ("memory_limit", "limits", "memory"),
            ("cpu_request", "requests", "cpu"), ("memory_request", "requests", "memory"))  # fmt: skip
 _WHOLE = re.compile(r"[0-9]{1,9}")
@@ -62,9 +64,9 @@ def read_resources(resources: Node | None, source: Source, given: Given, gpu_nam
             if node.kind == "scalar":
                 read_device(name, node, source, given, gpu_names)
     for name, part, key in _LIMITS:
-        node = resources.get(part, key)
-        if node is not None and node.kind == "scalar" and node.text:
-            put_text(name, node, source, given)
+        amount = resources.get(part, key)
+        if amount is not None and amount.kind == "scalar" and amount.text:
+            put_text(name, amount, source, given)
 
 
 def read_device(name: str, node: Node, source: Source, given: Given, gpu_names: tuple[str, ...] = ()) -> None:

@@ -13,11 +13,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kvplan.deployments.argv import Arguments, Word
+from kvplan.deployments.commands import engine_words
 from kvplan.deployments.container_words import command_nodes, with_texts
-from kvplan.deployments.controller_pods import joined, launched, unknown_engine
+from kvplan.deployments.controller_pods import Start, joined, launched, unknown_engine
 from kvplan.deployments.custom_resources import Found, Resource, ResourceForm
 from kvplan.deployments.embedded import embedded_map
-from kvplan.deployments.engine_files import arguments_of_options
+from kvplan.deployments.engine_files import arguments_of_options, file_wins
 from kvplan.deployments.found import Setting, Unresolved
 from kvplan.deployments.interface import Source, Unreadable
 from kvplan.deployments.pod_commands import PodCommand, command_of, environment_of
@@ -30,6 +31,8 @@ _WRAPPER = re.compile(r"(?:(?<=\s)|(?<=^))(?:-m[ \t]+)?dynamo\.(vllm|sglang|trtl
 _FILE = re.compile(r"--(?:config|extra[-_]engine[-_]args|extra[-_]llm[-_]api[-_]options)[=\s]+[\"']?([^\s\"']+)")
 _MODEL = re.compile(r"--model(?:[-_]path)?[=\s]+[\"']?([^\s\"'$]+)")
 _NOTHING = Node("map", 0)
+DEFAULT_SHM = "8Gi"
+"""What the operator mounts at /dev/shm of a worker (its constant DefaultSharedMemorySize)."""
 
 
 class Dynamo(ResourceForm):
@@ -53,9 +56,18 @@ class Dynamo(ResourceForm):
 
 
 def _worker(resource: Resource, spec: Node, name: str, worker: Node) -> Iterator[Found]:
-    source = resource.source
     pod = worker.get("extraPodSpec") or worker.get("podTemplate", "spec") or _NOTHING
-    container = _container(pod)
+    for container in _containers(pod):
+        found = list(_of_container(resource, spec, name, worker, pod, container))
+        if found:
+            yield from found
+            return
+
+
+def _of_container(
+    resource: Resource, spec: Node, name: str, worker: Node, pod: Node, container: Node
+) -> Iterator[Found]:
+    source = resource.source
     texts = [node.text for node in command_nodes(container)]
     wrapper = next((match for text in texts if (match := _WRAPPER.search(text))), None)
     environment = environment_of(_with_environment(container, spec, worker), resource.roots, source)
@@ -64,7 +76,7 @@ def _worker(resource: Resource, spec: Node, name: str, worker: Node) -> Iterator
         if unknown is not None:
             yield unknown
             return
-    command = command_of(_as_engine(container), source, environment)
+    command = command_of(_as_engine(container, wrapper), source, environment)
     if command is None and wrapper is not None and _ENGINES[wrapper[1]] == "tensorrt-llm":
         command = PodCommand("tensorrt-llm", Arguments(), container.line, {})  # its flags are Dynamo's, the rest a file
     if command is None:
@@ -75,25 +87,24 @@ def _worker(resource: Resource, spec: Node, name: str, worker: Node) -> Iterator
     files = _FILE.search(" ".join(texts))
     arguments, unresolved = _with_file(command, files[1] if files else "", pod, container, resource)
     given = _given(worker, container, pod, source)
-    yield launched(
+    yield launched(Start(
         command.engine, arguments, container, source.at(command.line), source,
         environment=environment, given=given, model=_model(container, source),
         name=f"{resource.name}-{name}" if name else resource.name, form=FORM.name, unresolved=unresolved,
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
-def _container(pod: Node) -> Node:
-    """The main container."""
+def _containers(pod: Node) -> list[Node]:
+    """The main container, then what else runs in the pod: with a sidecar, the engine is another one."""
     main = pod.get("mainContainer")
-    if main is not None and main.kind == "map":
-        return main
-    containers = pod.get("containers")
-    items = [item for item in (containers.items if containers is not None else []) if item.kind == "map"]
-    return next((item for item in items if item.scalar("name") == "main"), items[0] if items else _NOTHING)
+    found = [main] if main is not None and main.kind == "map" else []
+    return found + [item for item in _items(pod.get("containers")) if item.kind == "map"]
 
 
-def _as_engine(container: Node) -> Node:
-    """The command with the engine's own entry in the place of Dynamo's."""
+def _as_engine(container: Node, wrapper: re.Match[str] | None) -> Node:
+    """The command with the engine's own entry in the place of Dynamo's, where the engine's reader lacks that."""
+    if wrapper is None or engine_words().search(f"python3 -m dynamo.{wrapper[1]} ") is not None:
+        return container
     changed = with_texts(container, _WRAPPER, _ENGINES)
     for key in ("command", "args"):
         node = changed.get(key)
@@ -130,7 +141,7 @@ def _with_file(
         reason = f"more options come from {shorten(path)}, which no ConfigMap in this file has"
         return flags, [Unresolved("arguments", shorten(path), place, reason)]
     read = arguments_of_options(command.engine, options, resource.source)
-    return (joined(flags, read) if command.engine == "tensorrt-llm" else joined(read, flags)), []
+    return (joined(flags, read) if file_wins(command.engine) else joined(read, flags)), []
 
 
 def _mounted(path: str, pod: Node, container: Node, resource: Resource) -> Node | None:
@@ -157,6 +168,8 @@ def _given(worker: Node, container: Node, pod: Node, source: Source) -> Given:
     size = worker.get("sharedMemory", "size") or worker.get("sharedMemorySize")
     if size is not None and size.text:
         put_text("shm_size", size, source, given)
+    elif "shm_size" not in given.settings:
+        given.put("shm_size", DEFAULT_SHM, worker, source)
     for name, path in (("nodes", ("multinode", "nodeCount")), ("replicas", ("replicas",))):
         node = worker.get(*path)
         if node is not None and not (name == "nodes" and node.text == "1"):

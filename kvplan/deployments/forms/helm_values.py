@@ -14,7 +14,8 @@ from kvplan.deployments.other_platforms import ENGINE_WORD
 _KEY = re.compile(r"^[A-Za-z][\w-]*[ \t]*:", re.MULTILINE)
 _ENGINE = ENGINE_WORD.removeprefix("(?i)")
 _RUN = re.compile(
-    rf"^[ \t-]*[\w.-]*(?:image|repository|registry|command|cmd|args|entrypoint|engine)[\w.-]*[ \t]*:[^#\n]*(?:{_ENGINE})"
+    rf"^[ \t-]*[\w.-]*(?:image|repository|registry|command|cmd|args|entrypoint|engine)[\w.-]*[ \t]*:"
+    rf"[^#\n]*(?:{_ENGINE})"
     rf"|^[ \t]*(?:{_ENGINE})[ \t]*:[ \t]*(?:#.*)?$"
     r"|^[ \t-]*[\"']?(?:--)?(?:max[-_]?model[-_]?len|tensor[-_]?parallel[-_]?size|gpu[-_]?memory[-_]?utilization"
     r"|max[-_]?num[-_]?seqs|mem[-_]fraction[-_]static|ctx[-_]size)[\"' \t]*[:= ]",

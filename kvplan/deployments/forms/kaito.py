@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from kvplan.deployments.argv import Arguments, Word
 from kvplan.deployments.commands import command_of_engine
-from kvplan.deployments.controller_pods import joined, launched
+from kvplan.deployments.controller_pods import Start, joined, launched
 from kvplan.deployments.custom_resources import Found, Resource, ResourceForm
 from kvplan.deployments.embedded import embedded_map
 from kvplan.deployments.found import Setting, Unresolved
@@ -90,10 +90,10 @@ def _of_template(resource: Resource, inference: Node, given: Given) -> Iterator[
             if command is not None:
                 own = given_by(container, pod, source)
                 own.settings = given.settings | own.settings
-                yield launched(
+                yield launched(Start(
                     command.engine, command.arguments, container, source.at(command.line or container.line), source,
                     environment=environment, given=own, name=resource.name, form=FORM.name,
-                )  # fmt: skip
+                ))  # fmt: skip
 
 
 def _of_preset(resource: Resource, inference: Node, preset: Node, given: Given) -> Found:
@@ -109,11 +109,12 @@ def _of_preset(resource: Resource, inference: Node, preset: Node, given: Given) 
     layout, unresolved = _layout(repository, own, given, preset, source)
     added = command.read([*layout, option("max-model-len", "auto", place)])
     _put_offload(config, joined(added, own), given, preset, source)
-    return launched(
+    given.put("shm_size", "host", preset, source)  # the controller mounts memory there, without a limit
+    return launched(Start(
         ENGINE, joined(added, own), inference, place, source,
         given=given, model=Setting("model", repository, place), name=resource.name, form=FORM.name,
         unresolved=[*missing, *unresolved],
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def _config(resource: Resource, inference: Node) -> tuple[Node | None, list[Unresolved]]:

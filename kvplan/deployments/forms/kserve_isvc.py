@@ -9,35 +9,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import replace
 
 from kvplan.deployments.argv import Arguments, Word
 from kvplan.deployments.commands import command_of_engine, command_of_image, flags_in
 from kvplan.deployments.container_words import command_nodes, list_words
-from kvplan.deployments.controller_pods import joined, launched, unknown_engine
-from kvplan.deployments.custom_resources import Found, Resource, ResourceForm, objects_of
+from kvplan.deployments.controller_pods import Start, joined, launched, unknown_engine
+from kvplan.deployments.custom_resources import Found, Resource, ResourceForm
 from kvplan.deployments.found import FoundDeployment, Setting, Unresolved
 from kvplan.deployments.interface import Source, Unreadable
+from kvplan.deployments.kserve_runtimes import RUNTIMES, Runtime, runtime_of
 from kvplan.deployments.models_named import hub_id, model_of
 from kvplan.deployments.pod_commands import command_of, environment_of
 from kvplan.deployments.resources import Given, given_by, put_count, read_resources
 from kvplan.deployments.shell_expansions import Expansion
-from kvplan.deployments.yaml_tree import Node, documents
+from kvplan.deployments.yaml_tree import Node
 from kvplan.units import shorten
 
-_RUNTIMES = ("ServingRuntime", "ClusterServingRuntime")
 _ENGINE_NAMES = (("sglang", r"sglang"), ("tensorrt-llm", r"tensorrt-?llm|trt-?llm"), ("llama.cpp", r"llama-?cpp"),
                  ("vllm", r"vllm|hugging-?face"))  # fmt: skip
 _MODEL_FLAGS = re.compile(r"^--model[_-](?:id|dir|path)$")
+_SERVER_FLAGS = re.compile(
+    r"^--(?:model[_-]name|http[_-]port|grpc[_-]port|workers|max[_-]threads|max[_-]asyncio[_-]workers|enable[_-]grpc"
+    r"|enable[_-]docs[_-]url|enable[_-]latency[_-]logging|task|backend|max[_-]length|disable[_-]lower[_-]case"
+    r"|disable[_-]special[_-]tokens|return[_-]token[_-]type[_-]ids|return[_-]probabilities|tensor[_-]input[_-]names"
+    r"|predictor[_-]\w+|log[_-]config[_-]file|access[_-]log[_-]format)$"
+)
+"""Flags of KServe's own server, which the engine doesn't get."""
 _NOTHING = Node("map", 0)
-
-
-class _Runtime(NamedTuple):
-    """A serving runtime's container, and the file that it is in."""
-
-    container: Node
-    source: Source
-    spec: Node
 
 
 class KserveIsvc(ResourceForm):
@@ -45,11 +44,11 @@ class KserveIsvc(ResourceForm):
 
     name = "kserve-isvc"
     group = "serving.kserve.io"
-    kinds = ("InferenceService", *_RUNTIMES)
+    kinds = ("InferenceService", *RUNTIMES)
     traces = (b"InferenceService", b"ServingRuntime")
 
     def found_in(self, resource: Resource) -> Iterator[Found]:
-        if resource.root.scalar("kind") in _RUNTIMES:
+        if resource.root.scalar("kind") in RUNTIMES:
             spec = resource.root.get("spec")
             for container in _items(spec.get("containers")) if spec is not None else []:
                 found = _of_container(resource, spec or _NOTHING, container)
@@ -83,15 +82,15 @@ def _of_container(resource: Resource, predictor: Node, container: Node) -> Found
         return None
     given = given_by(container, predictor, source)
     place = source.at(command.line or container.line)
-    return launched(
+    return launched(Start(
         command.engine, command.arguments, container, place, source,
         environment=environment, given=given, name=resource.name, form=FORM.name,
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def _of_model(resource: Resource, predictor: Node, model: Node) -> Iterator[Found]:
     source = resource.source
-    runtime = _runtime(resource, model.scalar("runtime"))
+    runtime = runtime_of(resource, model.scalar("runtime"))
     environment = _environment(model, runtime, resource)
     engine, arguments = _arguments(model, runtime, source, environment)
     place = source.at(model.line)
@@ -111,15 +110,15 @@ def _of_model(resource: Resource, predictor: Node, model: Node) -> Iterator[Foun
         _from_runtime(runtime, model, given)
     _put_workers(predictor, given, source)
     container = model if model.scalar("image") else runtime.container if runtime is not None else model
-    yield launched(
+    yield launched(Start(
         engine, arguments, container, place, runtime.source if runtime and container is runtime.container else source,
         environment=environment, given=given, model=named_model, name=resource.name, form=FORM.name,
         unresolved=_unknown_runtime(model, runtime, source),
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def _arguments(
-    model: Node, runtime: _Runtime | None, source: Source, environment: dict[str, Expansion]
+    model: Node, runtime: Runtime | None, source: Source, environment: dict[str, Expansion]
 ) -> tuple[str | None, Arguments]:
     """The engine and its arguments: the runtime's words with the predictor's behind them."""
     own = list_words(_items(model.get("args")), source, environment)
@@ -148,11 +147,17 @@ def _read(engine: str | None, words: list[Word]) -> Arguments:
 
 def _renamed(words: list[Word]) -> list[Word]:
     """``--model_id=X`` of KServe's own server is its engine's model; ``--model_name`` is what clients call it."""
-    renamed = []
+    renamed: list[Word] = []
+    skip = False
     for word in words:
         flag, equals, value = word.text.partition("=")
+        own = _SERVER_FLAGS.match(flag) is not None
+        if own or (skip and not flag.startswith("-")):
+            skip = own and not equals
+            continue
+        skip = False
         text = f"--model{equals}{value}" if _MODEL_FLAGS.match(flag) else word.text
-        renamed.append(Word(text, word.place, word.unresolved))
+        renamed.append(replace(word, text=text))
     return renamed
 
 
@@ -171,12 +176,12 @@ def _model(
     return stored
 
 
-def _environment(model: Node, runtime: _Runtime | None, resource: Resource) -> dict[str, Expansion]:
+def _environment(model: Node, runtime: Runtime | None, resource: Resource) -> dict[str, Expansion]:
     of_runtime = environment_of(runtime.container, resource.roots, runtime.source) if runtime is not None else {}
     return {**of_runtime, **environment_of(model, resource.roots, resource.source)}
 
 
-def _from_runtime(runtime: _Runtime, model: Node, given: Given) -> None:
+def _from_runtime(runtime: Runtime, model: Node, given: Given) -> None:
     """What the runtime asks for where the predictor doesn't; its volumes are the pod's."""
     base = given_by(runtime.container, runtime.spec, runtime.source)
     if model.get("resources") is not None:
@@ -195,32 +200,7 @@ def _put_workers(predictor: Node, given: Given, source: Source) -> None:
             put_count(name, key, node, source, given)
 
 
-def _runtime(resource: Resource, name: str) -> _Runtime | None:
-    """The runtime by its name, in this file or in a file beside it."""
-    if not name:
-        return None
-    found = _runtime_in(resource.roots, name, resource.source)
-    for file in ("servingruntime.yaml", "serving-runtime.yaml", "runtime.yaml", f"{name}.yaml"):
-        if found is not None:
-            return found
-        other = resource.source.beside(file)
-        if isinstance(other, Source) and "ServingRuntime" in other.text:
-            found = _runtime_in(documents(other.text)[0], name, other)
-    return found
-
-
-def _runtime_in(roots: list[Node], name: str, source: Source) -> _Runtime | None:
-    for item in (item for root in roots for item in objects_of(root)):
-        spec = item.get("spec")
-        if item.scalar("kind") in _RUNTIMES and item.scalar("metadata", "name") == name and spec is not None:
-            containers = _items(spec.get("containers"))
-            main = next((one for one in containers if one.scalar("name") == "kserve-container"), None)
-            if main is not None or containers:
-                return _Runtime(main or containers[0], source, spec)
-    return None
-
-
-def _unknown_runtime(model: Node, runtime: _Runtime | None, source: Source) -> list[Unresolved]:
+def _unknown_runtime(model: Node, runtime: Runtime | None, source: Source) -> list[Unresolved]:
     node = model.get("runtime")
     if runtime is not None or node is None:
         return []

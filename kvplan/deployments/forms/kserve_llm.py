@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from kvplan.deployments.argv import Arguments, Word
 from kvplan.deployments.commands import command_of_engine
 from kvplan.deployments.container_words import list_words, option_text
-from kvplan.deployments.controller_pods import joined, launched
+from kvplan.deployments.controller_pods import Start, joined, launched
 from kvplan.deployments.custom_resources import Found, Resource, ResourceForm
 from kvplan.deployments.found import Setting, Unresolved
 from kvplan.deployments.interface import Source
@@ -21,6 +21,7 @@ from kvplan.deployments.models_named import model_of
 from kvplan.deployments.options import flag
 from kvplan.deployments.pod_commands import command_of, environment_of
 from kvplan.deployments.resources import Given, given_by, put_count
+from kvplan.deployments.shell_expansions import Expansion
 from kvplan.deployments.yaml_tree import Node
 from kvplan.errors import InputError
 from kvplan.units import parse_bytes, shorten
@@ -108,16 +109,16 @@ def _deployment(resource: Resource, own: list[Node], role: str, model: Node, mis
         arguments.unresolved = [item for item in arguments.unresolved if item.name != "model" or "{{" not in item.text]
     place = source.at(container.line or model.line)
     name = resource.name + (f"-{role}" if role else "")
-    return launched(
+    return launched(Start(
         engine, arguments, container, place, source,
         environment=environment, given=given, model=named, name=name, form=FORM.name, unresolved=missing,
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
-def _listed(engine: str, container: Node, source: Source, environment: dict[str, object]) -> Arguments:
+def _listed(engine: str, container: Node, source: Source, environment: dict[str, Expansion]) -> Arguments:
     """``args`` behind the base configuration's command."""
     listed = container.get("args")
-    return command_of_engine(engine).read(list_words(_items(listed), source, environment))  # type: ignore[arg-type]
+    return command_of_engine(engine).read(list_words(_items(listed), source, environment))
 
 
 def _main(pod: Node) -> Node | None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from kvplan.deployments.commands import command_of_engine
 from kvplan.deployments.container_words import list_words
-from kvplan.deployments.controller_pods import launched, unknown_engine
+from kvplan.deployments.controller_pods import Start, launched, unknown_engine
 from kvplan.deployments.custom_resources import Found, Resource, ResourceForm, read_objects, unread_rest
 from kvplan.deployments.found import FoundDeployment
 from kvplan.deployments.interface import Reading, Source, Unreadable
@@ -90,14 +90,14 @@ def _deployment(name: str, spec: Node, source: Source) -> Iterator[Found]:
         if node.kind == "scalar"
     }
     words = list_words(listed.items if listed is not None else [], source, environment)
-    yield launched(
+    yield launched(Start(
         engine, command_of_engine(engine).read(words, "api_server"), spec, place, source,
-        environment=environment, given=_given(spec, source), model=model_of(spec.get("url"), None, source),
+        environment=environment, given=_given(engine, spec, source), model=model_of(spec.get("url"), None, source),
         name=name, form=FORM.name,
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
-def _given(spec: Node, source: Source) -> Given:
+def _given(engine: str, spec: Node, source: Source) -> Given:
     given = Given()
     profile = spec.get("resourceProfile")
     named = _PROFILE.match(profile.text) if profile is not None else None
@@ -111,6 +111,8 @@ def _given(spec: Node, source: Source) -> Given:
         count = profile.text.rpartition(":")[2]
         if count.isdigit() and len(count) < 10:
             given.put("gpus", int(count), profile, source)
+    if engine == "vllm":  # the controller mounts memory there, without a limit
+        given.put("shm_size", "host", spec, source)
     replicas = spec.get("minReplicas")
     if replicas is not None and replicas.text != "0":
         put_count("replicas", "minReplicas", replicas, source, given)

@@ -13,14 +13,14 @@ from collections.abc import Iterator
 from kvplan.deployments.argv import Word
 from kvplan.deployments.commands import command_of_engine
 from kvplan.deployments.container_words import list_words
-from kvplan.deployments.controller_pods import joined, launched
+from kvplan.deployments.controller_pods import Start, joined, launched
 from kvplan.deployments.custom_resources import unread_rest
 from kvplan.deployments.found import FoundDeployment, Setting
 from kvplan.deployments.interface import Reading, Source
 from kvplan.deployments.models_named import model_of
 from kvplan.deployments.options import option
 from kvplan.deployments.pod_commands import command_of, environment_of
-from kvplan.deployments.resources import Given, given_by, put_count, put_text, read_node_terms
+from kvplan.deployments.resources import CONTAINER_SHM, Given, given_by, put_count, put_text, read_node_terms
 from kvplan.deployments.yaml_tree import Node, documents
 
 ENGINE = "vllm"
@@ -72,12 +72,14 @@ def _deployment(root: Node, role: str, part: Node, container: Node, source: Sour
         own = list_words(listed.items if listed is not None else [], source, environment)
         arguments = joined(reader.read(_flags(layout)), reader.read(own, "api_server"))
     given = _given(root, part, container, layout, source)
-    model = model_of(root.get("modelArtifacts", "uri"), root.get("modelArtifacts", "name"), source) if by_chart else None
+    model = (
+        model_of(root.get("modelArtifacts", "uri"), root.get("modelArtifacts", "name"), source) if by_chart else None
+    )
     name = source.stem if source.path != "-" else "stdin"
-    return launched(
+    return launched(Start(
         engine, arguments, container, source.at(container.line), source,
         environment=environment, given=given, model=model, name=f"{name}-{role}", form=FORM.name,
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def _layout(parallelism: Node | None, source: Source) -> dict[str, Setting]:
@@ -116,6 +118,8 @@ def _flags(layout: dict[str, Setting]) -> list[Word]:
 def _given(root: Node, part: Node, container: Node, layout: dict[str, Setting], source: Source) -> Given:
     given = given_by(container, part, source)
     accelerators = part.get("acceleratorTypes") or root.get("acceleratorTypes")
+    if "shm_size" not in given.settings:
+        given.put("shm_size", CONTAINER_SHM, container, source)
     kind = _accelerator(root, part)
     if accelerators is not None:
         _put_accelerators(accelerators, given, source)

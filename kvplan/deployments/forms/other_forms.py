@@ -85,7 +85,7 @@ def _line(source: Source, platform: Platform) -> int:
 def _next_form(source: Source) -> Form | None:
     from kvplan.deployments.forms import all_forms
 
-    return next((form for form in all_forms() if form is not FORM and form.recognises(source)), None)
+    return next((form for form in all_forms() if form.name != FORM.name and form.recognises(source)), None)
 
 
 FORM = OtherForms()

@@ -15,14 +15,22 @@ from dataclasses import replace
 from kvplan.deployments.argv import Arguments, Word
 from kvplan.deployments.commands import command_of_engine
 from kvplan.deployments.container_words import list_words
-from kvplan.deployments.controller_pods import joined, launched
+from kvplan.deployments.controller_pods import Start, joined, launched
 from kvplan.deployments.custom_resources import unique_names, unread_rest
 from kvplan.deployments.found import Complaint, FoundDeployment, Setting
 from kvplan.deployments.interface import Reading, Source
 from kvplan.deployments.models_named import model_of
 from kvplan.deployments.options import option, words_of
 from kvplan.deployments.pod_commands import environment_of
-from kvplan.deployments.resources import Given, put_count, put_text, read_device, read_node_terms, read_resources
+from kvplan.deployments.resources import (
+    CONTAINER_SHM,
+    Given,
+    put_count,
+    put_text,
+    read_device,
+    read_node_terms,
+    read_resources,
+)
 from kvplan.deployments.shell_expansions import Expansion
 from kvplan.deployments.yaml_tree import Node, documents
 
@@ -78,11 +86,11 @@ def _deployment(spec: Node, serving: Node, root: Node, source: Source) -> FoundD
     if lmcache is not None:
         environment |= _lmcache(lmcache, source)
     given = _given(spec, serving, source)
-    return launched(
+    return launched(Start(
         ENGINE, arguments, _container(spec), source.at(spec.line), source,
         environment=environment, given=given, model=model_of(spec.get("modelURL"), None, source),
         name=spec.scalar("name") or root.scalar("nameOverride") or source.stem, form=FORM.name,
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def _flags(spec: Node, config: Node | None, source: Source) -> list[Word]:
@@ -174,6 +182,8 @@ def _put_shared_memory(spec: Node, given: Given, source: Source) -> None:
             put_text("shm_size", size, source, given)
         else:
             given.put("shm_size", DEFAULT_SHM, ranks, source)
+    else:
+        given.put("shm_size", CONTAINER_SHM, spec, source)
 
 
 def _put_counts(spec: Node, ray: Node | None, given: Given, source: Source) -> None:

@@ -33,7 +33,7 @@ class _Machine(NamedTuple):
     """One alternative: a card, how many of it, and where that is written."""
 
     card: str
-    count: int
+    cards: int
     node: Node
     resources: Node
 
@@ -65,7 +65,7 @@ def _of_task(task: Node, source: Source) -> Iterator[FoundDeployment]:
     run = task.get("run")
     if run is None or run.kind != "scalar" or not run.text:
         return
-    machines = _machines(task.get("resources"))
+    machines: list[_Machine | None] = [*_machines(task.get("resources"))]
     for machine in machines or [None]:
         variables = _variables(task, machine, source)
         first_line = run.line + 1 if run.style in ("|", ">") else run.line
@@ -73,7 +73,7 @@ def _of_task(task: Node, source: Source) -> Iterator[FoundDeployment]:
         for number, command in enumerate(commands, start=1):
             name = task.scalar("name") or (source.stem if source.path != "-" else "stdin")
             name += f"-{number}" if len(commands) > 1 else ""
-            name += f" on {machine.card}:{machine.count}" if machine is not None and len(machines) > 1 else ""
+            name += f" on {machine.card}:{machine.cards}" if machine is not None and len(machines) > 1 else ""
             yield _deployment(task, machine, command, name, source)
 
 
@@ -109,8 +109,8 @@ def _machines(resources: Node | None) -> list[_Machine]:
     seen: set[tuple[str, int]] = set()
     once = []
     for machine in found:
-        if (machine.card, machine.count) not in seen:
-            seen.add((machine.card, machine.count))
+        if (machine.card, machine.cards) not in seen:
+            seen.add((machine.card, machine.cards))
             once.append(machine)
     return once[:_MOST_ALTERNATIVES]
 
@@ -141,7 +141,7 @@ def _variables(task: Node, machine: _Machine | None, source: Source) -> dict[str
             found[name] = Expansion(node.text, place=source.at(node.line), reason=reason)
     if machine is not None:
         place = source.at(machine.node.line)
-        found["SKYPILOT_NUM_GPUS_PER_NODE"] = Expansion(str(machine.count), place=place)
+        found["SKYPILOT_NUM_GPUS_PER_NODE"] = Expansion(str(machine.cards), place=place)
     nodes = task.get("num_nodes")
     place = source.at(nodes.line) if nodes is not None else source.at(task.line)
     found["SKYPILOT_NUM_NODES"] = Expansion(nodes.text if nodes is not None else "1", place=place)
@@ -153,7 +153,7 @@ def _given(task: Node, machine: _Machine | None, source: Source) -> Given:
     resources = task.get("resources")
     if machine is not None:
         given.put("gpu_product", machine.card, machine.node, source)
-        given.put("gpus", machine.count, machine.node, source)
+        given.put("gpus", machine.cards, machine.node, source)
     for holder in (resources, machine.resources if machine is not None else None):
         for name, key, unit in (("cpu_request", "cpus", ""), ("memory_request", "memory", "Gi")):
             node = holder.get(key) if holder is not None else None
