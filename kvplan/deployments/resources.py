@@ -151,10 +151,10 @@ def read_shared_memory(container: Node, pod: Node, source: Source, given: Given)
     if host_ipc is not None and host_ipc.text.lower() == "true":
         given.put("shm_size", "host", host_ipc, source)
     for volume in _memory_volumes(container, pod):
-        size = volume.get("emptyDir", "sizeLimit")
+        limit_node = volume.get("emptyDir", "sizeLimit")
         limit = given.settings.get("memory_limit")
-        if size is not None and size.text:
-            put_text("shm_size", size, source, given)
+        if limit_node is not None and limit_node.text:
+            put_text("shm_size", limit_node, source, given)
         else:
             given.put("shm_size", str(limit.value) if limit is not None else "host", volume, source)
 

@@ -165,9 +165,9 @@ def _mounted(path: str, pod: Node, container: Node, resource: Resource) -> Node 
 def _given(worker: Node, container: Node, pod: Node, source: Source) -> Given:
     given = given_by(container, pod, source)
     read_resources(worker.get("resources"), source, given, ("gpu",))
-    size = worker.get("sharedMemory", "size") or worker.get("sharedMemorySize")
-    if size is not None and size.text:
-        put_text("shm_size", size, source, given)
+    shm = worker.get("sharedMemory", "size") or worker.get("sharedMemorySize")
+    if shm is not None and shm.text:
+        put_text("shm_size", shm, source, given)
     elif "shm_size" not in given.settings:
         given.put("shm_size", DEFAULT_SHM, worker, source)
     for name, path in (("nodes", ("multinode", "nodeCount")), ("replicas", ("replicas",))):

@@ -83,7 +83,7 @@ def _deployment(resource: Resource, own: list[Node], role: str, model: Node, mis
     environment = environment_of(container, resource.roots, source)
     given = given_by(container, pod, source)
     offload = _first(own, "kvCacheOffloading", "cpu") or _first(own, "workload", "kvCacheOffloading", "cpu")
-    started = command_of(container, source, environment)
+    started = command_of(container, source, environment) if container.get("command") is not None else None
     engine = started.engine if started is not None else "vllm"
     words = [*_parallel_words(own, source), *_offload_words(offload, given, source)]
     arguments = command_of_engine(engine).read(words)

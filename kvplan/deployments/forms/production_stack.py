@@ -116,15 +116,15 @@ def _connector(spec: Node, source: Source) -> Arguments:
 def _lmcache(lmcache: Node, source: Source) -> dict[str, Expansion]:
     """LMCache's variables that the chart sets; disaggregated prefill switches the host tier off."""
     found: dict[str, Expansion] = {}
-    split, size = lmcache.get("enablePD"), lmcache.get("cpuOffloadingBufferSize")
+    split, buffer = lmcache.get("enablePD"), lmcache.get("cpuOffloadingBufferSize")
     devices = lmcache.get("cudaVisibleDevices")
     if devices is not None and devices.text:
         found["CUDA_VISIBLE_DEVICES"] = Expansion(devices.text, place=source.at(devices.line))
     if split is not None and split.text.lower() == "true":
         found["LMCACHE_MAX_LOCAL_CPU_SIZE"] = Expansion("0", place=source.at(split.line))
-    if size is not None and size.text not in ("", "0"):
-        found["LMCACHE_LOCAL_CPU"] = Expansion("True", place=source.at(size.line))
-        found["LMCACHE_MAX_LOCAL_CPU_SIZE"] = Expansion(size.text, place=source.at(size.line))
+    if buffer is not None and buffer.text not in ("", "0"):
+        found["LMCACHE_LOCAL_CPU"] = Expansion("True", place=source.at(buffer.line))
+        found["LMCACHE_MAX_LOCAL_CPU_SIZE"] = Expansion(buffer.text, place=source.at(buffer.line))
     return found
 
 
@@ -177,9 +177,9 @@ def _put_shared_memory(spec: Node, given: Given, source: Source) -> None:
     if spec.scalar("lmcacheConfig", "enablePD").lower() == "true":
         given.put("shm_size", "host", spec.get("lmcacheConfig", "enablePD") or spec, source)
     elif ranks is not None:
-        size = spec.get("shmSize")
-        if size is not None and size.text:
-            put_text("shm_size", size, source, given)
+        shm = spec.get("shmSize")
+        if shm is not None and shm.text:
+            put_text("shm_size", shm, source, given)
         else:
             given.put("shm_size", DEFAULT_SHM, ranks, source)
     else:
