@@ -106,6 +106,8 @@ def read_objects(source: Source) -> Reading:
     if rest is None:
         unreadable += unread_rest(source, fault)
         return Reading(unique_names(deployments), unreadable)
+    lines = {item.place.line for item in rest.unreadable}
+    unreadable += [item for item in unread_rest(source, fault) if item.place.line not in lines]
     starts = sorted({item.line for item in objects})
     others = [item for item in rest.deployments if _start(starts, item.place.line) not in own]
     return Reading(unique_names([*deployments, *others]), [*unreadable, *rest.unreadable], rest.claims)

@@ -42,7 +42,7 @@ def flag(key: str, node: Node, source: Source) -> Word | None:
     if not node.style and node.text.lower() in _NOTHING:
         return None
     if not node.style and node.text.lower() == "false":
-        return Word(f"--no-{name}=false", place)
+        return Word(f"--no-{name}", place)
     return Word(f"--{name}={node.text}", place, open_reason(node.text))
 
 

@@ -9,10 +9,11 @@ from typing import NamedTuple
 from kvplan.deployments.argv import Arguments
 from kvplan.deployments.commands import command_of_engine
 from kvplan.deployments.controller_pods import Start, joined, launched
+from kvplan.deployments.engine_files import arguments_of_options
 from kvplan.deployments.found import FoundDeployment, Setting, Unresolved
 from kvplan.deployments.interface import Source, Unreadable
 from kvplan.deployments.models_named import model_of
-from kvplan.deployments.options import option, words_of
+from kvplan.deployments.options import option
 from kvplan.deployments.resources import Given, put_count, put_text
 from kvplan.deployments.shell_expansions import Expansion
 from kvplan.deployments.yaml_tree import Node
@@ -43,7 +44,7 @@ def llm_deployment(config: Node, name: str, source: Source, cluster: Cluster) ->
     if stored is not None and stored.kind == "map":
         stored = stored.get("bucket_uri")
     model = model_of(stored if stored is not None else served, served, source)
-    arguments = command_of_engine(ENGINE).read(words_of(config.get("engine_kwargs"), source))
+    arguments = arguments_of_options(ENGINE, config.get("engine_kwargs"), source)
     given = _given(config, arguments, source, cluster)
     yield _launched(name, config, arguments, given, model, source, cluster)
 
@@ -65,8 +66,9 @@ def legacy_deployment(
         words.append(option("max-model-len", length.text, source.at(length.line)))
     if workers is not None and workers.text:
         words.append(option("tensor-parallel-size", workers.text, source.at(workers.line)))
-    command = command_of_engine(ENGINE)
-    own = joined(command.read(words), command.read(words_of(engine.get("engine_kwargs"), source)))
+    own = joined(
+        command_of_engine(ENGINE).read(words), arguments_of_options(ENGINE, engine.get("engine_kwargs"), source)
+    )
     given = _given(config, own, source, cluster)
     _put_scaling(scaling, given, source)
     yield _launched(name, config, own, given, model, source, cluster)

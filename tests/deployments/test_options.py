@@ -26,7 +26,7 @@ def words() -> dict[str, str | None]:
 
 def test_keys_are_flags() -> None:
     assert list(words()) == [
-        "--max-model-len=8192", "--tensor-parallel-size=2", "--enforce-eager=true", "--no-enable-lora=false",
+        "--max-model-len=8192", "--tensor-parallel-size=2", "--enforce-eager=true", "--no-enable-lora",
         '--kv-transfer-config={"kv_connector": "LMCacheConnectorV1", "extra": [1, true, "x"]}',
         "--gpu-memory-utilization={{ .Values.share }}",
     ]  # fmt: skip

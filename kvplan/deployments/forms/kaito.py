@@ -15,10 +15,11 @@ from kvplan.deployments.commands import command_of_engine
 from kvplan.deployments.controller_pods import Start, joined, launched
 from kvplan.deployments.custom_resources import Found, Resource, ResourceForm
 from kvplan.deployments.embedded import embedded_map
+from kvplan.deployments.engine_files import arguments_of_options
 from kvplan.deployments.found import Setting, Unresolved
 from kvplan.deployments.interface import Source, Unreadable
 from kvplan.deployments.kaito_presets import CHECKPOINT_GIB, azure_gpus, repository_of
-from kvplan.deployments.options import option, words_of
+from kvplan.deployments.options import option
 from kvplan.deployments.pod_commands import command_of, environment_of
 from kvplan.deployments.resources import Given, given_by, put_count, put_text
 from kvplan.deployments.yaml_tree import Node, maps_with
@@ -105,7 +106,7 @@ def _of_preset(resource: Resource, inference: Node, preset: Node, given: Given) 
         return Unreadable(place, message, "name a repository of the Hub as the preset: owner/name")
     config, missing = _config(resource, inference)
     command = command_of_engine(ENGINE)
-    own = command.read(words_of(config.get(ENGINE) if config is not None else None, source))
+    own = arguments_of_options(ENGINE, config.get(ENGINE) if config is not None else None, source)
     layout, unresolved = _layout(repository, own, given, preset, source)
     added = command.read([*layout, option("max-model-len", "auto", place)])
     _put_offload(config, joined(added, own), given, preset, source)
