@@ -44,7 +44,7 @@ def test_the_chart_writes_model_and_layout() -> None:
     item = kit.read(VALUES, "ms.yaml")[0][0]
     assert item.name == "ms-decode"
     assert {
-        "model": "facebook/opt-125m", "tp": 2 if isinstance(item.value("tp"), int) else "2", "dp": "8", "dp_local": "4",
+        "model": "facebook/opt-125m", "tp": "2", "dp": "8", "dp_local": "4",
         "enforce_eager": True, "max_model_len": "8192", "gpus": 8, "nodes": 2, "replicas": 2, "memory_limit": "64Gi",
         "cpu_limit": "16", "gpu_product": "NVIDIA-H100-80GB-HBM3", "shm_size": CONTAINER_SHM,
     }.items() <= kit.values(item).items()  # fmt: skip
