@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 from kvplan.deployments.argv import Arguments, Word
@@ -79,13 +80,19 @@ def option_text(engine: str, holder: Node, source: Source, environment: dict[str
 
 def _on_own_line(setting: Setting, holder: Node, source: Source) -> Setting:
     """Folded and quoted texts lose their line breaks: the value is looked for in the lines of the file."""
-    lines = source.text.split("\n")[holder.line - 1 : max(holder.end_line, holder.line)]
+    lines = _lines(source.text)[holder.line - 1 : max(holder.end_line, holder.line)]
     flag = "--" + setting.name.replace("_", "-")
     for wanted in (flag, str(setting.value)):
         for index, line in enumerate(lines):
             if wanted in line:
                 return replace(setting, place=source.at(holder.line + index))
     return replace(setting, place=source.at(holder.line))
+
+
+@lru_cache(maxsize=2)
+def _lines(text: str) -> list[str]:
+    """The lines of a file, which is asked for them once a container."""
+    return text.split("\n")
 
 
 def filled_in(text: str, environment: dict[str, Expansion]) -> tuple[str, str | None]:

@@ -27,6 +27,8 @@ class Resource(NamedTuple):
     root: Node
     roots: list[Node]
     source: Source
+    maps: dict[str, Node]
+    """ConfigMaps of the file by name."""
 
     @property
     def name(self) -> str:
@@ -36,12 +38,9 @@ class Resource(NamedTuple):
 
     def config_map(self, name: str) -> dict[str, Node]:
         """The data of a ConfigMap in the same file; empty where there is none."""
-        for root in self.roots:
-            for item in objects_of(root):
-                if item.scalar("kind") == "ConfigMap" and item.scalar("metadata", "name") == name:
-                    data = item.get("data")
-                    return data.entries if data is not None and name else {}
-        return {}
+        known = self.maps.get(name)
+        data = known.get("data") if known is not None else None
+        return data.entries if data is not None else {}
 
 
 Found = FoundDeployment | Unreadable
@@ -91,13 +90,14 @@ def read_objects(source: Source) -> Reading:
     """Every object by its own form, the others by the Kubernetes form."""
     roots, fault = documents(source.text)
     objects = [item for root in roots for item in objects_of(root)]
+    maps = {item.scalar("metadata", "name"): item for item in objects if item.scalar("kind") == "ConfigMap"}
     found: list[Found] = []
     own: set[int] = set()
     for item in objects[:MOST_OBJECTS]:
         form = _form_of(item)
         if form is not None:
             own.add(item.line)
-            resource = Resource(item, roots, source)
+            resource = Resource(item, roots, source, maps)
             found += [_annotated(one, item, source) for one in form.found_in(resource)]
     deployments = [item for item in found if isinstance(item, FoundDeployment)]
     unreadable = [item for item in found if isinstance(item, Unreadable)]

@@ -14,6 +14,16 @@ YAML: Final = (".yaml", ".yml", "")
 JSON: Final = (".json", "")
 ENGINE_WORD: Final = r"(?i)vllm|sglang|tensorrt.?llm|trt.?llm|llama.?cpp|llama-server|ollama|text-generation-inference"
 
+_ENGINE = ENGINE_WORD.removeprefix("(?i)")
+RUNS_AN_ENGINE: Final = (
+    r"(?im)^[ \t-]*[\w.-]*(?:image|repository|registry|command|cmd|args|entrypoint|engine|chart)[\w.-]*[ \t]*:"
+    rf"[^#\n]*(?:{_ENGINE})"
+    rf"|^[ \t]*(?:{_ENGINE})[ \t]*:[ \t]*(?:#.*)?$"
+    r"|^[ \t-]*[\"']?(?:--)?(?:max[-_]?model[-_]?len|tensor[-_]?parallel[-_]?size|gpu[-_]?memory[-_]?utilization"
+    r"|max[-_]?num[-_]?seqs|mem[-_]fraction[-_]static|ctx[-_]size|modelSpec)[\"' \t]*[:= ]"
+)
+"""An engine's image, command or chart, a part of a chart that is called by it, or a flag of its own."""
+
 
 class Platform(NamedTuple):
     """Every pattern is in the file."""
@@ -56,14 +66,14 @@ def quoted(*keys: str) -> str:
 
 
 PLATFORMS: Final = (
-    Platform("a Flux HelmRelease", (kind("HelmRelease"), ENGINE_WORD), RENDER),
+    Platform("a Flux HelmRelease", (kind("HelmRelease"), RUNS_AN_ENGINE), RENDER),
     Platform(
         "an Argo CD application with values of a chart",
         (
             kind("Application", "ApplicationSet"),
             r"argoproj\.io",
             inner("values", "valuesObject", "parameters"),
-            ENGINE_WORD,
+            RUNS_AN_ENGINE,
         ),
         RENDER,
     ),
@@ -73,13 +83,14 @@ PLATFORMS: Final = (
             top("model_metadata", "docker_server", "build_commands", "trt_llm", "base_image", "model_name"),
             top("resources"),
             inner("accelerator", "use_gpu"),
+            ENGINE_WORD,
         ),
     ),
     Platform("a FlagScale serve configuration", (top("serve_id"), inner("engine", "engine_args"))),
     Platform("a BentoVLLM recipe", (top("args"), inner("gpu_type"), inner("model_id"))),
     Platform(
         "a BentoML service file",
-        (top("service"), top("include", "python", "docker", "envs", "labels")),
+        (top("service"), top("include", "python", "docker", "envs", "labels"), ENGINE_WORD),
         names=r"^bentofile",
     ),
     Platform(
@@ -102,9 +113,6 @@ PLATFORMS: Final = (
         suffixes=(*YAML, ".json", ".tf"),
     ),
     Platform(
-        "a SageMaker or HyperPod recipe", (top("run", "recipes", "trainer"), inner("model_type", "base_results_dir"))
-    ),
-    Platform(
         "a RunPod template or endpoint",
         (
             r"(?i)runpod|\"?imageName\"?|\"?dockerArgs\"?",
@@ -112,9 +120,7 @@ PLATFORMS: Final = (
         ),
         suffixes=(*YAML, ".json"),
     ),
-    Platform(
-        "a dstack configuration", (r"(?m)^type[ \t]*:[ \t]*(?:service|task)\b", top("commands"), top("resources"))
-    ),
+    Platform("a dstack configuration", (r"(?m)^type[ \t]*:[ \t]*(?:service|task)\b", top("commands"), ENGINE_WORD)),
     Platform(
         "a NIM service",
         (kind("NIMService", "NIMPipeline"),),
@@ -130,7 +136,7 @@ PLATFORMS: Final = (
     ),
     Platform(
         "an Ansible playbook",
-        (top("hosts"), top("tasks") + "|" + inner("tasks"), ENGINE_WORD),
+        (top("hosts"), r"(?m)^[ \t-]*tasks[ \t]*:", ENGINE_WORD),
         "check the file that it writes, or the command that it runs",
     ),
     Platform(
@@ -164,44 +170,11 @@ ENGINES: Final = (
 )
 
 TRACES: Final = (
-    b"text-generation-",
-    b"tgi-gaudi",
-    b"MAX_TOTAL_TOKENS",
-    b"tritonserver",
+    b"text-generation-", b"tgi-gaudi", b"MAX_TOTAL_TOKENS", b"NUM_SHARD", b"MAX_BATCH_PREFILL", b"tritonserver",
     b"lmdeploy",
-    b"mlc_llm",
-    b"aphrodite",
-    b"tabbyapi",
-    b"local-ai",
-    b"localai",
-    b"djl",
-    b"xinference",
-    b"mii.serve",
-    b"HelmRelease",
-    b"argoproj.io",
-    b"model_metadata",
-    b"docker_server",
-    b"build_commands",
-    b"trt_llm",
-    b"base_image",
-    b"model_name",
-    b"serve_id",
-    b"gpu_type",
-    b"recipe_",
-    b"gpus_per_node",
-    b"model_id",
-    b"ml.",
-    b"HF_MODEL_ID",
-    b"model_type",
-    b"gpuType",
-    b"gpuIds",
-    b"gpuCount",
-    b"containerDiskInGb",
-    b"NIMService",
-    b"NIMPipeline",
-    b"seldon.io",
-    b"_config:",
-    b"commands",
-    b"bentoml",
-)
+    b"mlc_llm", b"aphrodite", b"tabbyapi", b"local-ai", b"localai", b"djl", b"xinference", b"mii.serve", b"modelSpec",
+    b"ctx", b"sglang", b"ollama", b"tensorrt", b"trt", b"llama", b"serve_id", b"gpu_type", b"recipe_", b"gpus_per_node",
+    b"compatible_strategies", b"variants", b"features", b"HF_MODEL_ID", b"gpuType", b"gpuIds", b"gpuCount",
+    b"containerDiskInGb", b"NIMService", b"NIMPipeline", b"seldon.io", b"_config:",
+)  # fmt: skip
 """Texts of which every file of these has one, beside those of the engines that kvplan judges."""

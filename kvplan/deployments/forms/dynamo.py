@@ -157,8 +157,7 @@ def _mounted(path: str, pod: Node, container: Node, resource: Resource) -> Node 
                 found = resource.config_map(volume.scalar("configMap", "name")).get(keys.get(wanted, wanted))
                 if found is not None:
                     return found
-    everywhere = [root.get("data", file) for root in resource.roots if root.scalar("kind") == "ConfigMap"]
-    known = [node for node in everywhere if node is not None]
+    known = [node for item in resource.maps.values() if (node := item.get("data", file)) is not None]
     return known[0] if len(known) == 1 else None
 
 

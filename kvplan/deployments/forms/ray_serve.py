@@ -22,6 +22,8 @@ from kvplan.deployments.yaml_tree import Node, documents
 from kvplan.units import shorten
 
 _SERVE_FILE = re.compile(r"^(?:applications|llm_configs|model_loading_config|engine_config)[ \t]*:", re.MULTILINE)
+_LANGUAGE = re.compile(r"(?i)llm|sglang|model_?id|huggingface")
+"""What tells an application that serves a language model from any other."""
 _MARKS = ("llm_configs", "model_loading_config", "engine_kwargs")
 _MOST_CONFIGS = 500
 _NO_CLUSTER = Cluster()
@@ -132,7 +134,7 @@ def _of_applications(root: Node, place: _Place) -> Iterator[Found]:
             yield from _of_configs(arguments, place)
         elif "models" in (arguments.entries if arguments is not None else {}):
             yield from _of_paths(arguments.get("models"), place)  # type: ignore[union-attr]
-        elif application.scalar("import_path"):
+        elif application.scalar("import_path") and _LANGUAGE.search(place.source.text):
             path = application.get("import_path")
             where = place.source.at(path.line if path is not None else application.line)
             message = f"the application {shorten(application.scalar('import_path'))} is Python code, which is not read"
