@@ -1,5 +1,11 @@
 from __future__ import annotations
 
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
 import tests.deployments.kit as kit
 from kvplan.deployments.sources import read_deployments
 
@@ -41,11 +47,38 @@ def test_templates_of_a_chart() -> None:
     assert "helm template" in str(faults[0].remedy)
 
 
-def test_a_folder_is_searched_for_them(tmp_path: object) -> None:
-    from pathlib import Path
-
-    folder = Path(str(tmp_path))
+def test_a_folder_is_searched_for_them(tmp_path: Path) -> None:
     for name, text in (("model.yaml", KUBEAI), ("ws.yaml", KAITO)):
-        (folder / name).write_text(text)
-    found, _ = read_deployments([str(folder)])
+        (tmp_path / name).write_text(text)
+    found, _ = read_deployments([str(tmp_path)])
     assert sorted(item.form for item, _ in found) == ["kaito", "kubeai"]
+
+
+BOMB = "\n".join(
+    ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
+    + [f"{b}: &{b} [*{a}, *{a}, *{a}, *{a}, *{a}, *{a}, *{a}, *{a}, *{a}, *{a}]" for a, b in pairwise("abcdefgh")]
+)
+
+
+@pytest.mark.parametrize("inner", [
+    BOMB,
+    "vllm: " + "[" * 500 + "]" * 500,
+    "vllm: {max-model-len: " + "9" * 5000 + "}",
+    "vllm: !!python/object/apply:os.system [ls]",
+    "vllm:\n\tmax-model-len: 1",
+    "- 1\n- 2",
+])  # fmt: skip
+def test_hostile_texts_inside_a_config_map(inner: str) -> None:
+    data = "\n".join("    " + line for line in inner.split("\n"))
+    text = KAITO.replace("{preset: {name: phi-4}}", "{preset: {name: phi-4}, config: c}")
+    text += f"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c}}\ndata:\n  inference_config.yaml: |\n{data}\n"
+    found, _ = kit.read(text, "ws.yaml")
+    assert [item.form for item in found] == ["kaito"]
+
+
+def test_many_objects_are_read_in_time() -> None:
+    """Joining must not grow with the square of the objects."""
+    text = "---\n".join(KUBEAI.replace("name: a", f"name: m{index}") for index in range(1500))
+    started = time.monotonic()
+    assert len(kit.read(text, "many.yaml")[0]) == 1500
+    assert time.monotonic() - started < 20

@@ -23,6 +23,8 @@ PLATFORMS = {
     "vLLM recipe": ("gemma.yaml", "meta: {title: a}\nmodel:\n  model_id: org/model\nvariants:\n  default: {}\n"),
     "NIM": ("nim.yaml", "apiVersion: apps.nvidia.com/v1alpha1\nkind: NIMService\nmetadata: {name: a}\n"),
     "Terraform": ("main.tf", 'resource "kubernetes_deployment" "a" {\n  image = "vllm/vllm-openai"\n}\n'),
+    "Ansible": ("site.yaml", "- hosts: gpu\n  tasks:\n  - command: docker run vllm/vllm-openai --model m\n"),
+    "dstack": (".dstack.yml", "type: service\ncommands:\n  - vllm serve m\nresources: {gpu: H100}\n"),
     "SageMaker": ("endpoint.yaml", "Model: {Image: djl-inference}\nInstanceType: ml.g5.12xlarge\n"),
 }  # fmt: skip
 """A part of what a platform is called -> a file of it."""

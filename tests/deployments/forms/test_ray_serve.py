@@ -90,6 +90,14 @@ def test_python_applications_are_not_read() -> None:
     assert faults[0].place.line == 9
 
 
+def test_other_applications_are_nobodys_business() -> None:
+    text = (
+        "apiVersion: ray.io/v1\nkind: RayService\nmetadata: {name: fruit}\nspec:\n  serveConfigV2: |\n"
+        "    applications:\n    - import_path: fruit.deployment_graph\n"
+    )
+    assert kit.read(text, "service.yaml") == ([], [])
+
+
 def test_models_in_files_of_their_own(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text(
         "applications:\n- args:\n    llm_configs:\n    - models/small.yaml\n    - models/gone.yaml\n"
