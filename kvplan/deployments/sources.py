@@ -13,11 +13,9 @@ from kvplan.deployments.commands import traces as traces_of_commands
 from kvplan.deployments.forms import all_forms, form_of
 from kvplan.deployments.found import FoundDeployment
 from kvplan.deployments.interface import Source, Unreadable
-from kvplan.deployments.source_files import Tree, read_source
+from kvplan.deployments.source_files import SKIPPED_FOLDERS, Tree, read_source
 from kvplan.errors import InputError
 from kvplan.units import shorten
-
-_SKIPPED_FOLDERS = {"node_modules", "__pycache__", "site-packages"}
 
 
 def read_deployments(paths: Sequence[str]) -> tuple[list[tuple[FoundDeployment, Source]], list[Unreadable]]:
@@ -40,6 +38,8 @@ def read_deployments(paths: Sequence[str]) -> tuple[list[tuple[FoundDeployment, 
         unreadable += faults
     claimed -= asked
     left = [(item, source) for item, source in found if os.path.normpath(source.path) not in claimed]
+    own = {item.place for item, source in left if item.place.path == source.path}
+    left = [(item, source) for item, source in left if item.place.path == source.path or item.place not in own]
     return left, [item for item in unreadable if os.path.normpath(item.place.path) not in claimed]
 
 
@@ -107,7 +107,7 @@ def _files_of(path: str) -> Iterator[tuple[str, bool]]:
         yield path, True
         return
     for top, folders, names in os.walk(path):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED_FOLDERS)
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in SKIPPED_FOLDERS)
         for name in sorted(names):
             file = os.path.join(top, name)
             if _names().match(name.lower()) and os.path.isfile(file):
