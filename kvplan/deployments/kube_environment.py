@@ -47,9 +47,7 @@ def _whole_map(entry: Node, objects: Objects, source: Source) -> dict[str, Expan
     }
 
 
-def _variable(
-    name: str, entry: Node, objects: Objects, source: Source, known: Mapping[str, Expansion]
-) -> Expansion:
+def _variable(name: str, entry: Node, objects: Objects, source: Source, known: Mapping[str, Expansion]) -> Expansion:
     value = entry.get("value")
     if value is not None:
         text, reason = substituted(value.text, known)

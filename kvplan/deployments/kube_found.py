@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from kvplan.deployments.found import Complaint, FoundDeployment, Place, Setting, Unresolved
+from kvplan.deployments.found import Complaint, FoundDeployment, Place, Unresolved
 from kvplan.deployments.interface import Source
 from kvplan.deployments.kube_claims import claims_of
 from kvplan.deployments.kube_environment import files_of, from_elsewhere, items_of, variables_of
@@ -67,7 +67,7 @@ class Reader:
             image_place=image.place(self.source) if image is not None else None,
         )
         given, notes = self._given(pod, container, command, variables)
-        if not literal:
+        if not literal and self.partial is None:
             self._ask_for_image(image, container, given)
         found = deployment_of(
             launch,
@@ -102,7 +102,7 @@ class Reader:
         return given, {"shm_size": note} if note else {}
 
     def _ask_for_image(self, image: Node | None, container: Node, given: Given) -> None:
-        reason = self.partial or "the image is filled in later, so the engine's version is not known"
+        reason = "the image is filled in later, so the engine's version is not known"
         text, place = (image.text, image.place(self.source)) if image is not None else ("image", container.place())
         given.ask("engine", text, place, reason, stops=False)
 

@@ -34,7 +34,9 @@ def _of_volume(mount: Node, pod: Node, given: Given) -> str | None:
     name = mount.scalar("name")
     volume = next((item for item in items_of(pod.get("volumes")) if item.scalar("name") == name), None)
     if volume is None:
-        given.ask("shm_size", name or "/dev/shm", mount.place(), f"the volume {name} is not in these files", stops=False)
+        given.ask(
+            "shm_size", name or "/dev/shm", mount.place(), f"the volume {name} is not in these files", stops=False
+        )
         return None
     limit = volume.get("emptyDir", "sizeLimit")
     if limit is not None and limit.is_text:

@@ -54,7 +54,9 @@ MIG_SIZES: Final = ("cloud.google.com/gke-gpu-partition-size",)
 SHARING: Final = ("cloud.google.com/gke-gpu-sharing-strategy", "nvidia.com/gpu.sharing-strategy")
 """``time-sharing``, ``time-slicing`` or ``mps``: several pods use the memory of one card."""
 
-_OWN_LABEL = re.compile(r"(?:^|[/.])(?:gpu|accelerator)(?:[._-]?(?:product|name|model|type|class|sku))?$", re.IGNORECASE)
+_OWN_LABEL = re.compile(
+    r"(?:^|[/.])(?:gpu|accelerator)(?:[._-]?(?:product|name|model|type|class|sku))?$", re.IGNORECASE
+)
 _NAMES_A_CARD = re.compile(r"(?=.*[A-Za-z])(?=.*\d)[\w. ()+-]{2,80}")
 
 

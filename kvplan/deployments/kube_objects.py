@@ -89,9 +89,9 @@ def _in_tree(source: Source) -> dict[tuple[str, str], list[Node]]:
     memo = source.memo
     if source.lister is None or memo is None:
         return {}
-    index = memo.get("kubernetes objects")
-    if not isinstance(index, dict):
-        index = {}
+    index: dict[tuple[str, str], list[Node]] = {}
+    known = memo.setdefault("kubernetes objects", index)
+    if known is index:
         characters = 0
         for path in source.lister()[:MOST_JOINED_FILES]:
             other = source.opener(path) if source.opener is not None and characters < MOST_CHARACTERS else None
@@ -102,8 +102,7 @@ def _in_tree(source: Source) -> dict[tuple[str, str], list[Node]]:
                 continue
             for item in objects_of(yaml_of(other).roots):
                 index.setdefault((item.scalar("kind"), name_of(item)), []).append(item)
-        memo["kubernetes objects"] = index
-    return index
+    return known if isinstance(known, dict) else {}
 
 
 def pods_of(item: Node) -> Iterator[Pod]:

@@ -57,8 +57,8 @@ def resources_of(container: Node, pod: Node) -> Given:
             for name, node in _listed(holder, kind):
                 _amount(name, node, kind.removesuffix("s"), given)
     for kind in ("requests", "limits"):
-        for name, node in _listed(container, kind):
-            _accelerator(name, node, given)
+        for name, item in _listed(container, kind):
+            _accelerator(name, item, given)
     return given
 
 
@@ -116,7 +116,7 @@ def _count(name: str, node: Node, given: Given) -> int | None:
     """A count of accelerators. Kubernetes refuses one that is no whole number."""
     if _WHOLE.fullmatch(node.text):
         return int(node.text)
-    if any(item.place == node.place() for item in (*given.unresolved, *given.complaints)):
+    if any(item.name == "gpus" for item in given.unresolved) or any(item.stops for item in given.complaints):
         return None
     if not node.text or is_placeholder(node.text) or "$(" in node.text:
         given.ask("gpus", node.text or name, node.place(), f"the number of {name} is filled in later")

@@ -11,8 +11,8 @@ from kvplan.deployments.commands import all_commands, command_of_engine, command
 from kvplan.deployments.commands.interface import EngineCommand
 from kvplan.deployments.found import Complaint
 from kvplan.deployments.interface import Source
+from kvplan.deployments.kube_environment import MOST_ITEMS as MOST_ITEMS
 from kvplan.deployments.kube_environment import (
-    MOST_ITEMS,
     REFERENCE,
     FindFile,
     items_of,

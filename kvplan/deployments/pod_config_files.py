@@ -38,9 +38,9 @@ def with_config_file(arguments: Arguments, engine: EngineCommand, files: FindFil
 
 
 def with_lmcache_file(environment: dict[str, Word], files: FindFile, source: Source) -> dict[str, Word]:
-    """``LMCACHE_CONFIG_FILE``: each of its keys is also a variable, ``max_local_cpu_size`` is LMCACHE_MAX_LOCAL_CPU_SIZE.
+    """``LMCACHE_CONFIG_FILE``: each key is a variable as well, ``chunk_size`` is ``LMCACHE_CHUNK_SIZE``.
 
-    Where the file is given, LMCache reads it and not the variables. Source: LMCache documentation, "Configuring LMCache".
+    Where the file is given, LMCache reads it and not the variables. Source: LMCache, "Configuring LMCache".
     """
     named = environment.get(_LMCACHE_FILE)
     text = files(named.text) if named is not None else None

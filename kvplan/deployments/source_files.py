@@ -24,8 +24,8 @@ class Tree:
     symbolic links followed, so that no file makes kvplan read what the user did not hand to it.
     """
 
-    def __init__(self, path: str) -> None:
-        self.root = _root_of(os.path.realpath(path))
+    def __init__(self, path: str, top: str | None = None) -> None:
+        self.root = _root_of(os.path.realpath(path), os.path.realpath(top or path))
         self.memo: dict[str, object] = {}
         self._absolute = os.path.isabs(path)
         self._known: dict[str, Source | Unreadable | None] = {}
@@ -54,10 +54,13 @@ class Tree:
                     yield path if self._absolute else os.path.relpath(path)
 
 
-def _root_of(real: str) -> str:
-    """The nearest folder up that is a repository; without one the folder itself, or that of the file."""
-    own = real if os.path.isdir(real) else os.path.dirname(real)
-    folder = own
+def _root_of(real: str, top: str) -> str:
+    """The nearest folder up that is a repository; without one the current folder, or else that of ``top``."""
+    folder = real if os.path.isdir(real) else os.path.dirname(real)
+    own = top if os.path.isdir(top) else os.path.dirname(top)
+    here = os.path.realpath(os.curdir)
+    if here != os.path.dirname(here) and own.startswith(here + os.sep):
+        own = here
     while True:
         if os.path.exists(os.path.join(folder, ".git")):
             return folder

@@ -1,7 +1,7 @@
 """Placeholders of template engines in YAML -> text that a YAML parser reads, on the same lines.
 
-``value: {{HF_TOKEN}}`` is a map for YAML, ``image: "{{ index .Values "tag" }}"`` and a line ``{{- if .Values.x }}`` are no
-YAML at all. Values that hold a placeholder are put into quotes, so that their text still shows it; lines that are
+``value: {{HF_TOKEN}}`` is a map for YAML, ``image: "{{ index .Values "tag" }}"`` and a line ``{{- if .Values.x }}``
+are no YAML at all. Values that hold a placeholder are put into quotes, so that their text still shows it; lines that are
 nothing but a template are taken out. Nothing is filled in.
 """
 
@@ -56,7 +56,7 @@ def _quoted(line: str) -> str:
     if match is None:
         return line
     value = match["value"]
-    if value[0] not in "{%@`\"" or (value[0] in "{\"" and "{{" not in value):
+    if value[0] not in '{%@`"' or (value[0] in '{"' and "{{" not in value):
         return line
     if value[0] == '"' and not _breaks_its_quotes(value):
         return line

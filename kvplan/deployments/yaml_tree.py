@@ -70,9 +70,7 @@ class YamlFault:
     message: str
 
 
-def documents(
-    text: str, source: Source | None = None, first_line: int = 1
-) -> tuple[list[Node], YamlFault | None]:
+def documents(text: str, source: Source | None = None, first_line: int = 1) -> tuple[list[Node], YamlFault | None]:
     """The documents of a text up to the first fault. ``first_line`` is where the text begins in its file."""
     import yaml
 
@@ -86,7 +84,9 @@ def documents(
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
-        return builder.documents, YamlFault(mark.line + first_line if mark else builder.line, f"not valid YAML: {problem}")
+        return builder.documents, YamlFault(
+            mark.line + first_line if mark else builder.line, f"not valid YAML: {problem}"
+        )
     except (RecursionError, ValueError) as error:
         return builder.documents, YamlFault(builder.line, f"not valid YAML: {type(error).__name__}")
     return builder.documents, None
