@@ -13,6 +13,7 @@ from kvplan.deployments.yaml_tree import Node
 
 MOST_ITEMS = 20_000
 """Arguments and variables of one container."""
+MOST_VOLUMES = 500
 REFERENCE = re.compile(r"\$\$|\$\(([A-Za-z_][\w.-]*)\)")
 _MODEL_IN_A_BUCKET = re.compile(r"(?:^|=)(?:[a-z0-9]+://|/)?\$\([\w.-]+\)/[\w.-]+(?:/[\w.-]+)*/?$")
 """``gs://$(BUCKET)/org/model``: which model it is does not hang on the bucket."""
@@ -127,8 +128,10 @@ FindFile = Callable[[str], Node | None]
 def files_of(container: Node, pod: Node, objects: Objects) -> FindFile:
     """Files that ConfigMap volumes put into a container, found when they are asked for."""
 
+    volumes = {item.scalar("name"): item for item in items_of(pod.get("volumes"))[:MOST_VOLUMES]}
+
     def find(path: str) -> Node | None:
-        for mount in items_of(container.get("volumeMounts")):
+        for mount in items_of(container.get("volumeMounts"))[:MOST_VOLUMES]:
             folder, part = mount.scalar("mountPath").rstrip("/"), mount.scalar("subPath")
             if part and path == folder:
                 key = part
@@ -136,7 +139,7 @@ def files_of(container: Node, pod: Node, objects: Objects) -> FindFile:
                 key = path[len(folder) + 1 :]
             else:
                 continue
-            volume = next((v for v in items_of(pod.get("volumes")) if v.scalar("name") == mount.scalar("name")), None)
+            volume = volumes.get(mount.scalar("name"))
             found = _file_in(volume, key, objects) if volume is not None else None
             if found is not None:
                 return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kvplan.deployments.kube_environment import items_of
+from kvplan.deployments.kube_environment import MOST_VOLUMES, items_of
 from kvplan.deployments.kube_resources import Given
 from kvplan.deployments.yaml_tree import Node
 
@@ -32,7 +32,8 @@ def shm_of(container: Node, pod: Node, given: Given) -> str | None:
 
 def _of_volume(mount: Node, pod: Node, given: Given) -> str | None:
     name = mount.scalar("name")
-    volume = next((item for item in items_of(pod.get("volumes")) if item.scalar("name") == name), None)
+    volumes = items_of(pod.get("volumes"))[:MOST_VOLUMES]
+    volume = next((item for item in volumes if item.scalar("name") == name), None)
     if volume is None:
         given.ask(
             "shm_size", name or "/dev/shm", mount.place(), f"the volume {name} is not in these files", stops=False

@@ -114,13 +114,16 @@ def pods_of(item: Node) -> Iterator[Pod]:
     for head in maps_with(item, "headGroupSpec"):
         yield from _of_ray_cluster(item, head)
         return
+    for spec, template in _specs(item):
+        yield Pod(item, spec, template)
+
+
+def _specs(item: Node) -> Iterator[tuple[Node, Node]]:
+    """Every pod's ``spec`` below a node, and the template that it is in."""
+    templates = {id(node.entries["spec"]): node for node in maps_with(item, "spec")}
     for spec in maps_with(item, "containers"):
         if spec.entries["containers"].kind == "list":
-            yield Pod(item, spec, _template_of(item, spec))
-
-
-def _template_of(item: Node, spec: Node) -> Node:
-    return next((node for node in maps_with(item, "spec") if node.entries["spec"] is spec), item)
+            yield spec, templates.get(id(spec), item)
 
 
 def _of_leader_worker_set(item: Node, group: Node) -> Iterator[Pod]:
@@ -138,8 +141,8 @@ def _of_leader_worker_set(item: Node, group: Node) -> Iterator[Pod]:
     added = {"LWS_LEADER_ADDRESS": address}
     added["LWS_WORKER_INDEX"] = Node("scalar", leader.line, "0", source=leader.source)
     added["LWS_GROUP_SIZE"] = size or Node("scalar", leader.line, "1", source=leader.source)
-    for spec in maps_with(leader, "containers"):
-        yield Pod(item, spec, _template_of(leader, spec), nodes, added)
+    for spec, template in _specs(leader):
+        yield Pod(item, spec, template, nodes, added)
 
 
 def _of_ray_cluster(item: Node, cluster: Node) -> Iterator[Pod]:
@@ -154,11 +157,11 @@ def _of_ray_cluster(item: Node, cluster: Node) -> Iterator[Pod]:
             each = _whole(group.scalar("numOfHosts"), 1)
             count, place = count + each * _whole(group.scalar("replicas"), 1), replicas or group
     nodes = Setting("nodes", count, place.place()) if count > 1 else None
-    others = [spec for group in groups if _has_gpus(group) for spec in maps_with(group, "containers")]
+    others = [spec for group in groups if _has_gpus(group) for spec, _ in _specs(group)]
     first = None if _has_gpus(head) else next(iter(others), None)
     for part in (head, *groups):
-        for spec in maps_with(part, "containers"):
-            yield Pod(item, spec, _template_of(part, spec), nodes, workers=first if part is head else None)
+        for spec, template in _specs(part):
+            yield Pod(item, spec, template, nodes, workers=first if part is head else None)
 
 
 def _whole(text: str, default: int) -> int:

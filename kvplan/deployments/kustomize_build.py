@@ -18,7 +18,7 @@ from kvplan.deployments.kustomize_generators import generate
 from kvplan.deployments.kustomize_patches import patch_all, patch_json
 from kvplan.deployments.kustomize_replacements import replace_fields, variables_of_layer
 from kvplan.deployments.kustomize_resources import Layer, Resource, resource_of
-from kvplan.deployments.yaml_files import yaml_of
+from kvplan.deployments.yaml_files import YamlFile, yaml_of
 from kvplan.deployments.yaml_tree import Node
 from kvplan.units import shorten
 
@@ -41,12 +41,10 @@ class Walk:
         return Walk((*self.above, path), self.opened)
 
 
-def build(source: Source, walk: Walk | None = None, into: Layer | None = None) -> Layer | None:
-    """The layer of a kustomization file; None where it is none. A component changes the layer that it is given."""
-    file = yaml_of(source)
-    root = next((root for root in file.roots if root.kind == "map"), None)
-    if root is None:
-        return None
+def build(source: Source, walk: Walk | None = None, into: Layer | None = None) -> Layer:
+    """The layer of a kustomization file. A component changes the layer that it is given."""
+    file = _yaml(source)
+    root = next((root for root in file.roots if root.kind == "map"), Node("map", 1, source=source))
     walk = (walk or Walk()).below(source.path)
     layer = Layer(source, root, unreadable=list(file.unreadable))
     if into is not None:
@@ -69,6 +67,15 @@ def build(source: Source, walk: Walk | None = None, into: Layer | None = None) -
     return layer
 
 
+def _yaml(source: Source) -> YamlFile:
+    """A file's documents, parsed once in a run: layers replace nodes and never change them."""
+    memo = source.memo if source.memo is not None else {}
+    known = memo.get(f"yaml {source.path}")
+    if not isinstance(known, YamlFile):
+        known = memo[f"yaml {source.path}"] = yaml_of(source)
+    return known
+
+
 def _add(entry: Node, layer: Layer, walk: Walk) -> None:
     """A file of objects, a folder with a kustomization, or something outside the tree."""
     path = entry.text
@@ -82,11 +89,9 @@ def _add(entry: Node, layer: Layer, walk: Walk) -> None:
         layer.unreadable.append(Unreadable(entry.place(layer.source), source))
         return
     if source.name in FILE_NAMES:
-        inner = build(source, walk)
-        if inner is not None:
-            _take_over(inner, source, layer)
+        _take_over(build(source, walk), source, layer)
         return
-    file = yaml_of(source)
+    file = _yaml(source)
     layer.unreadable += file.unreadable
     layer.resources += [resource_of(item, source.path) for item in objects_of(file.roots)]
 
@@ -110,8 +115,6 @@ def _component(entry: Node, layer: Layer, walk: Walk) -> None:
         return
     before = [(resource, resource.node) for resource in layer.resources]
     inner = build(source, walk, layer)
-    if inner is None:
-        return
     layer.resources = inner.resources
     layer.unreadable += inner.unreadable
     layer.complaints += inner.complaints

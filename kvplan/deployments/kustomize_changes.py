@@ -10,6 +10,7 @@ from kvplan.deployments.kustomize_resources import Layer, Resource
 from kvplan.deployments.yaml_tree import Node
 
 _IMAGE = re.compile(r"^(?P<name>[^@]+?)(?::(?P<tag>[\w.-]+))?(?:@(?P<digest>sha256:\w+))?$")
+LONGEST_IMAGE = 512
 _LISTS = ("containers", "initContainers")
 
 
@@ -63,7 +64,7 @@ def _retagged(node: Node, entries: list[Node], depth: int = 0) -> Node:
 
 def _with_image(container: Node, entries: list[Node]) -> Node:
     image = container.get("image")
-    written = _IMAGE.match(image.text) if image is not None else None
+    written = _IMAGE.match(image.text) if image is not None and len(image.text) <= LONGEST_IMAGE else None
     if image is None or written is None:
         return container
     for entry in entries:

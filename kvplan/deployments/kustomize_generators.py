@@ -17,7 +17,7 @@ from kvplan.deployments.yaml_tree import Node
 from kvplan.units import shorten
 
 MOST_ENTRIES = 10_000
-_COMMENT = re.compile(r"[ \t]+#.*$")
+_COMMENT = re.compile(r"[ \t]#.*$")
 
 
 def generate(layer: Layer) -> set[str]:
@@ -101,6 +101,6 @@ def _of_env_file(source: Source, layer: Layer) -> dict[str, Node]:
             message = f"{shorten(key, 40)}: kustomize takes {said!r} for a part of the value"
             advice = "put the comment on a line of its own"
             layer.complaints.append(Complaint(message, source.at(number), advice, level="warn"))
-            value = value[: comment.start()]
+            value = value[: comment.start()].rstrip()
         found[key] = Node("scalar", number, value.rstrip("\r"), "", end_line=number, source=source)
     return found

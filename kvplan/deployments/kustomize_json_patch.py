@@ -9,6 +9,7 @@ from kvplan.deployments.yaml_tree import Node
 
 _INDEX = re.compile(r"[0-9]{1,6}")
 MOST_OPERATIONS = 1000
+MOST_STEPS = 50
 
 
 def patched(node: Node, operations: list[Node]) -> Node | str:
@@ -54,6 +55,8 @@ def value_at(node: Node, tokens: list[str]) -> Node | None:
 
 def _put(node: Node, tokens: list[str], value: Node | None, *, op: str) -> Node | None:
     """The node with the value at a path; None where the path does not lead there."""
+    if len(tokens) > MOST_STEPS:
+        return None
     if not tokens:
         return value if op != "remove" else None
     first, rest = tokens[0], tokens[1:]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from kvplan.deployments.interface import Source, Unreadable
@@ -94,8 +95,10 @@ def _lay_over(resource: Resource, patch: Node, operations: list[Node], layer: La
             layer.resources.remove(resource)
             return
         new = laid
-        if named is not None and (metadata := new.get("metadata")) is not None:
-            metadata.entries["name"] = named  # a patch with a target may have any name
+        metadata = new.get("metadata")
+        if named is not None and metadata is not None:  # a patch with a target may have any name
+            kept = replace(metadata, entries={**metadata.entries, "name": named})
+            new = replace(new, entries={**new.entries, "metadata": kept})
     layer.change(resource, new)
 
 

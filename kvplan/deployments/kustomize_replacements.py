@@ -16,6 +16,7 @@ from kvplan.units import shorten
 _TOKEN = re.compile(r"\[([^\]]*)\]|((?:\\.|[^.\[\]\\])+)")
 _INDEX = re.compile(r"-?[0-9]{1,6}")
 MOST_REPLACEMENTS = 500
+MOST_STEPS = 50
 
 
 def replace_fields(layer: Layer) -> None:
@@ -130,7 +131,7 @@ def _tokens(path: str) -> list[str]:
     for match in _TOKEN.finditer(path):
         inside = match[1]
         found.append(match[2].replace("\\", "") if inside is None else f"[{inside}]" if "=" in inside else inside)
-    return found
+    return found[:MOST_STEPS]
 
 
 def _changed(node: Node, tokens: list[str], change: Callable[[Node], Node]) -> Node:

@@ -1,8 +1,8 @@
 """Placeholders of template engines in YAML -> text that a YAML parser reads, on the same lines.
 
 ``value: {{HF_TOKEN}}`` is a map for YAML, ``image: "{{ index .Values "tag" }}"`` and a line ``{{- if .Values.x }}``
-are no YAML at all. Values that hold a placeholder are put into quotes, so that their text still shows it; lines that are
-nothing but a template are taken out. Nothing is filled in.
+are no YAML at all. Values that hold a placeholder are put into quotes, so that their text still shows it; lines that
+are nothing but a template are taken out. Nothing is filled in.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 
 _SUSPECT = re.compile(r"\{\{|:[ \t]+[%@`]|^[ \t]*-[ \t]+[%@`]", re.MULTILINE)
-_TEMPLATE_LINE = re.compile(r"^[ \t]*(?:\{\{.*\}\}[ \t]*)+$")
+_TEMPLATE_LINE = re.compile(r"^[ \t]*\{\{.*\}\}[ \t]*$")
 _OPENED_LINE = re.compile(r"^[ \t]*\{\{(?!.*\}\})")
 _VALUE = re.compile(r"^(?P<lead>[ \t]*(?:- +)*(?:(?:[\w./-]+|\"[^\"]*\"|'[^']*')[ \t]*:[ \t]+)?)(?P<value>\S.*)$")
 _BLOCK = re.compile(r"(?:^|[ \t])[|>][-+0-9]*[ \t]*(?:#.*)?$")
 _COMMENT = re.compile(r"[ \t]#[^'\"}]*$")
+_WHOLE_PLACEHOLDER = re.compile(r"%\w+%|@\w+@|<[A-Za-z][\w .-]*>")
 _LONGEST_LINE = 10_000
 
 
@@ -48,7 +49,7 @@ def without_placeholders(text: str) -> tuple[str, int | None]:
 
 def is_placeholder(text: str) -> bool:
     """Whether a value is filled in by something else before anybody reads it: ``{{X}}``, ``${X}``, ``<MODEL>``."""
-    return re.search(r"\{\{.*\}\}|\$\{|^%\w+%$|^@\w+@$|^<[A-Za-z][\w .-]*>$", text) is not None
+    return ("{{" in text and "}}" in text) or "${" in text or _WHOLE_PLACEHOLDER.fullmatch(text) is not None
 
 
 def _quoted(line: str) -> str:
@@ -72,4 +73,4 @@ def _quoted(line: str) -> str:
 
 def _breaks_its_quotes(value: str) -> bool:
     """Whether a quoted value has quotes of the same kind inside its braces."""
-    return any('"' in inner for inner in re.findall(r"\{\{(.*?)\}\}", value))
+    return '"' in value[value.find("{{") : value.rfind("}}")]

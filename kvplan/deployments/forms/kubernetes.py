@@ -7,7 +7,9 @@ every map with ``containers`` is looked at. One pod is judged: replicas run besi
 from __future__ import annotations
 
 import re
+from itertools import islice
 
+from kvplan.deployments.found import FoundDeployment
 from kvplan.deployments.interface import Reading, Source, Unreadable
 from kvplan.deployments.kube_found import Reader, named_apart
 from kvplan.deployments.kube_objects import Objects, objects_of
@@ -34,11 +36,12 @@ class Kubernetes:
         file = yaml_of(source)
         objects = Objects(file.roots, source)
         questions = tuple(left_to_a_template(file, source))
-        found = []
+        found: list[FoundDeployment] = []
         for root in file.roots:
-            reader = Reader(source, objects, FORM.name, unresolved=questions,
-                            complaints=tuple(repeated_keys(root, source)))  # fmt: skip
-            found += [item for manifest in objects_of([root]) for item in reader.found_in(manifest)]
+            said = tuple(repeated_keys(root, source))
+            reader = Reader(source, objects, FORM.name, unresolved=questions, complaints=said)
+            every = (item for manifest in objects_of([root]) for item in reader.found_in(manifest))
+            found += islice(every, MOST_CONTAINERS + 1 - len(found))
         message = f"not read further: more than {MOST_CONTAINERS:,} containers that run an engine"
         unread = [Unreadable(item.place, message, "split the file", "fail") for item in found[MOST_CONTAINERS:][:1]]
         return Reading(named_apart(found[:MOST_CONTAINERS]), [*unread, *file.unreadable])

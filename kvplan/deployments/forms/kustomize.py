@@ -46,8 +46,8 @@ class Kustomize:
 
 def _read(source: Source) -> Reading:
     layer = build(source)
-    if layer is None:
-        return Reading([], [Unreadable(source.at(1), "is no kustomization: it has no fields")])
+    if not layer.root.entries:
+        return Reading([], layer.unreadable or [Unreadable(source.at(1), "is no kustomization: it has no fields")])
     objects = Objects([], source)
     for kind, name, node in names_of(layer.resources):
         objects.put(kind, name, node)
@@ -80,7 +80,7 @@ def _names_part(text: str, name: str) -> bool:
     while start >= 0:
         before, after = text[:start], text[start + len(name) : start + len(name) + 1]
         keys = _KEY.findall(before)
-        if keys and keys[-1] in _PARTS and before[-1:] in " /'\"-" and after in "\n \"'":
+        if keys and keys[-1] in _PARTS and before[-1:] in " /'\"[,=" and after in "\n \"'],":
             return True
         start = text.find(name, start + 1)
     return False
