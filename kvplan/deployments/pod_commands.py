@@ -26,7 +26,6 @@ from kvplan.deployments.shell_expansions import Expansion
 from kvplan.deployments.yaml_placeholders import is_placeholder
 from kvplan.deployments.yaml_tree import Node
 
-_WHOLE_VALUE = re.compile(r"^(?:--?[\w-]+=)?\$\(([A-Za-z_][\w.-]*)\)$")
 _SHELL_REFERENCE = re.compile(r"(?<!\$)\$(?:\{|[A-Za-z_])")
 _SCRIPT = re.compile(r"^/[\w./-]+$")
 FEWEST_FLAGS = 2
@@ -145,9 +144,9 @@ def _by_flags(words: Sequence[Word], image: str | None) -> EngineCommand | None:
 def _word(node: Node, source: Source, environment: Mapping[str, Expansion]) -> Word:
     """One argument with ``$(NAME)`` filled in; other dollars stay as they are, for no shell reads them."""
     text, reason = substituted(node.text, environment)
-    whole = _WHOLE_VALUE.match(node.text)
-    known = environment.get(whole[1]) if whole else None
-    place = known.place if known is not None and known.place is not None else node.place(source)
+    named = [environment.get(match[1]) for match in REFERENCE.finditer(node.text) if match[1]]
+    places = [known.place for known in named if known is not None and known.place is not None]
+    place = places[-1] if places else node.place(source)  # what a variable says is changed where the variable is set
     if reason is None and _SHELL_REFERENCE.search(text):
         reason = f"{text[:40]} is not substituted without a shell"
     if reason is None and is_placeholder(text):
