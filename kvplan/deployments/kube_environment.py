@@ -121,16 +121,21 @@ def substituted(text: str, environment: Mapping[str, Expansion]) -> tuple[str, s
     return filled, reasons[0] if reasons else None
 
 
-FindFile = Callable[[str], Node | None]
-"""Path inside the container -> the text of a file that a ConfigMap puts there."""
+OpenFile = Callable[[str], Source | None]
+"""Path inside the container -> the file that a ConfigMap puts there, on the lines that it has in the manifest."""
 
 
-def files_of(container: Node, pod: Node, objects: Objects) -> FindFile:
+def text_line(node: Node) -> int:
+    """The line of the file in which a text begins."""
+    return node.line + 1 if node.style in ("|", ">") else node.line
+
+
+def files_of(container: Node, pod: Node, objects: Objects, source: Source) -> OpenFile:
     """Files that ConfigMap volumes put into a container, found when they are asked for."""
 
     volumes = {item.scalar("name"): item for item in items_of(pod.get("volumes"))[:MOST_VOLUMES]}
 
-    def find(path: str) -> Node | None:
+    def find(path: str) -> Source | None:
         for mount in items_of(container.get("volumeMounts"))[:MOST_VOLUMES]:
             folder, part = mount.scalar("mountPath").rstrip("/"), mount.scalar("subPath")
             if part and path == folder:
@@ -142,7 +147,8 @@ def files_of(container: Node, pod: Node, objects: Objects) -> FindFile:
             volume = volumes.get(mount.scalar("name"))
             found = _file_in(volume, key, objects) if volume is not None else None
             if found is not None:
-                return found
+                own = found.source or source
+                return Source(own.path, "\n" * (text_line(found) - 1) + found.text)
         return None
 
     return find

@@ -52,7 +52,7 @@ class Reader:
     def _found(self, pod: Pod, container: Node, name: str) -> FoundDeployment | None:
         given_variables = {**dict(self.variables), **pod.environment}
         variables = variables_of(container, self.objects, self.source, given_variables)
-        files = files_of(container, pod.spec, self.objects)
+        files = files_of(container, pod.spec, self.objects, self.source)
         command = command_of(container, self.source, variables, files, by_flags=self.partial is not None)
         if command is None:
             return None

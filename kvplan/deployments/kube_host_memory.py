@@ -8,14 +8,14 @@ from kvplan.deployments.kube_environment import MOST_VOLUMES, items_of
 from kvplan.deployments.kube_resources import Given
 from kvplan.deployments.yaml_tree import Node
 
-CONTAINER_SHM: Final = "64Mi"
+CONTAINER_SHM: Final = "64 MiB"
 """``/dev/shm`` of a container that is given none: the default of containerd, CRI-O and Docker."""
 _LOCKING: Final = frozenset({"IPC_LOCK", "CAP_IPC_LOCK", "ALL"})
 """Capabilities that lift RLIMIT_MEMLOCK. Source: capabilities(7), mlock(2)."""
 
 
 def shm_of(container: Node, pod: Node, given: Given) -> str | None:
-    """Adds ``shm_size``; returns what is to be said of it.
+    """Adds ``shm_size``, where the pod says it; returns what is to be said of it.
 
     ``host`` is the host's own, half of its memory unless somebody changed it (tmpfs(5)). An ``emptyDir`` in memory
     without ``sizeLimit`` may grow as far, so it is read as that.
@@ -26,8 +26,7 @@ def shm_of(container: Node, pod: Node, given: Given) -> str | None:
     for mount in items_of(container.get("volumeMounts")):
         if mount.scalar("mountPath").rstrip("/") == "/dev/shm":
             return _of_volume(mount, pod, given)
-    given.put("shm_size", CONTAINER_SHM, container.place())
-    return "nothing is mounted at /dev/shm, so that it has the 64 MiB of every container"
+    return f"nothing is mounted at /dev/shm, so that it has {CONTAINER_SHM} as every container"
 
 
 def _of_volume(mount: Node, pod: Node, given: Given) -> str | None:
@@ -48,6 +47,7 @@ def _of_volume(mount: Node, pod: Node, given: Given) -> str | None:
         given.put("shm_size", "host", volume.place())
         return "an emptyDir in memory without sizeLimit: up to half of the node's memory"
     elif volume.get("emptyDir") is not None:
+        given.put("shm_size", "host", volume.place())
         return "an emptyDir on disk at /dev/shm has no limit of its own"
     return None
 

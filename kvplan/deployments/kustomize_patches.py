@@ -7,12 +7,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from kvplan.deployments.interface import Source, Unreadable
-from kvplan.deployments.kube_environment import items_of
+from kvplan.deployments.kube_environment import items_of, text_line
 from kvplan.deployments.kube_objects import name_of
 from kvplan.deployments.kustomize_json_patch import patched
 from kvplan.deployments.kustomize_merge import BUILT_IN, merged
 from kvplan.deployments.kustomize_resources import Layer, Resource, selected
-from kvplan.deployments.pod_config_files import text_line
 from kvplan.deployments.yaml_files import yaml_of
 from kvplan.deployments.yaml_tree import Node
 from kvplan.units import shorten

@@ -14,13 +14,14 @@ from kvplan.deployments.interface import Source
 from kvplan.deployments.kube_environment import MOST_ITEMS as MOST_ITEMS
 from kvplan.deployments.kube_environment import (
     REFERENCE,
-    FindFile,
+    OpenFile,
     items_of,
     substituted,
+    text_line,
     variables_of,
 )
 from kvplan.deployments.kube_objects import Objects
-from kvplan.deployments.pod_config_files import text_line, with_config_file, with_lmcache_file
+from kvplan.deployments.pod_config_files import with_config_file, with_lmcache_file
 from kvplan.deployments.shell_commands import commands_in
 from kvplan.deployments.shell_expansions import Expansion
 from kvplan.deployments.yaml_placeholders import is_placeholder
@@ -48,7 +49,7 @@ def command_of(
     container: Node,
     source: Source,
     environment: dict[str, Expansion],
-    files: FindFile | None = None,
+    files: OpenFile | None = None,
     *,
     by_flags: bool = False,
 ) -> PodCommand | None:
@@ -57,15 +58,15 @@ def command_of(
     With ``by_flags`` a command that names no engine is that of the engine whose flags it has: a part of a container
     whose rest is not at hand.
     """
-    find = files or (lambda path: None)
+    open_file = files or (lambda path: None)
     given = {name: Word(item.text, item.place) for name, item in environment.items() if item.place and not item.reason}
-    given = with_lmcache_file(given, find, source)
+    given = with_lmcache_file(given, open_file)
     command, args = items_of(container.get("command")), items_of(container.get("args"))
     nodes = [*command, *args]
-    for text in _shell_texts(nodes, find):
+    for text in _shell_texts(nodes, open_file):
         found = _of_shell(text, source, environment, given)
         if found is not None:
-            return _with_files(found, find, source)
+            return _with_files(found, open_file)
     words = [_word(node, source, environment) for node in nodes]
     started = flags_in([word.text for word in words])
     if started is not None:
@@ -73,7 +74,7 @@ def command_of(
         arguments = engine.read(words[start:], words[start - 1].text if start else "")
         line = words[max(start - 1, 0)].place.line
         own = nodes[max(start - 1, 0)].source
-        return _with_files(PodCommand(engine.engine, arguments, line, given, own), find, source)
+        return _with_files(PodCommand(engine.engine, arguments, line, given, own), open_file)
     if command:
         return None
     image = container.scalar("image")
@@ -82,7 +83,7 @@ def command_of(
         return None
     first = nodes[0] if nodes else container
     found = PodCommand(own_engine.engine, own_engine.read(words), first.line, given, first.source)
-    return _with_files(found, find, source)
+    return _with_files(found, open_file)
 
 
 def environment_of(container: Node, roots: list[Node], source: Source) -> dict[str, Expansion]:
@@ -100,20 +101,20 @@ def unread_items(container: Node, source: Source) -> list[Complaint]:
     return found
 
 
-def _with_files(found: PodCommand, files: FindFile, source: Source) -> PodCommand:
-    arguments = with_config_file(found.arguments, command_of_engine(found.engine), files, source)
+def _with_files(found: PodCommand, open_file: OpenFile) -> PodCommand:
+    arguments = with_config_file(found.arguments, command_of_engine(found.engine), open_file)
     return PodCommand(found.engine, arguments, found.line, found.environment, found.source)
 
 
-def _shell_texts(nodes: Sequence[Node], files: FindFile) -> Iterator[Node]:
+def _shell_texts(nodes: Sequence[Node], open_file: OpenFile) -> Iterator[Node]:
     """Texts that a shell reads: arguments with blanks in them, and scripts of a ConfigMap that are run."""
     for node in nodes:
         if engine_words().search(node.text) and re.search(r"\s", node.text.strip()):
             yield node
     for node in nodes[:20]:
-        script = files(node.text) if _SCRIPT.match(node.text) else None
+        script = open_file(node.text) if _SCRIPT.match(node.text) else None
         if script is not None and engine_words().search(script.text):
-            yield script
+            yield Node("scalar", 0, script.text, "|", source=script)
 
 
 def _of_shell(

@@ -7,7 +7,7 @@ import json
 from kvplan.deployments.argv import Arguments, Word
 from kvplan.deployments.commands.interface import EngineCommand
 from kvplan.deployments.interface import Source
-from kvplan.deployments.kube_environment import FindFile
+from kvplan.deployments.kube_environment import OpenFile
 from kvplan.deployments.yaml_files import yaml_of
 from kvplan.deployments.yaml_placeholders import is_placeholder
 from kvplan.deployments.yaml_tree import Node
@@ -17,17 +17,14 @@ _TRUE = {"true", "yes", "on"}
 _LMCACHE_FILE = "LMCACHE_CONFIG_FILE"
 
 
-def with_config_file(arguments: Arguments, engine: EngineCommand, files: FindFile, source: Source) -> Arguments:
+def with_config_file(arguments: Arguments, engine: EngineCommand, open_file: OpenFile) -> Arguments:
     """The arguments with those of the file that ``--config`` names; what the command line says holds."""
     named = next((item for item in arguments.unresolved if item.name == "config"), None)
-    text = files(named.text) if named is not None else None
-    if named is None or text is None:
+    file = open_file(named.text) if named is not None else None
+    root = _root_of(file) if file is not None else None
+    if named is None or file is None or root is None:
         return arguments
-    inner = yaml_of(text.source or source, text.text, text_line(text))
-    roots = [root for root in inner.roots if root.kind == "map"]
-    if not roots or inner.unreadable:
-        return arguments
-    words = [word for key, node in roots[0].entries.items() for word in _words(key, node, source)]
+    words = [word for key, node in root.entries.items() for word in _words(key, node, file)]
     read = engine.read(words, "api_server")
     read.settings.update(arguments.settings)
     given = {item.name for item in arguments.unresolved} | set(arguments.settings)
@@ -37,31 +34,32 @@ def with_config_file(arguments: Arguments, engine: EngineCommand, files: FindFil
     return read
 
 
-def with_lmcache_file(environment: dict[str, Word], files: FindFile, source: Source) -> dict[str, Word]:
+def with_lmcache_file(environment: dict[str, Word], open_file: OpenFile) -> dict[str, Word]:
     """``LMCACHE_CONFIG_FILE``: each key is a variable as well, ``chunk_size`` is ``LMCACHE_CHUNK_SIZE``.
 
-    Where the file is given, LMCache reads it and not the variables. Source: LMCache, "Configuring LMCache".
+    A variable that is set goes before the file. Source: LMCache, "Configuring LMCache".
     """
     named = environment.get(_LMCACHE_FILE)
-    text = files(named.text) if named is not None else None
-    if text is None:
+    file = open_file(named.text) if named is not None else None
+    root = _root_of(file) if file is not None else None
+    if file is None or root is None:
         return environment
-    roots = yaml_of(text.source or source, text.text, text_line(text)).roots
-    kept = {name: word for name, word in environment.items() if not name.startswith("LMCACHE_")}
-    for key, node in roots[0].entries.items() if roots else ():
-        if node.kind == "scalar":
-            kept[f"LMCACHE_{key.upper()}"] = Word(node.text, node.place(source))
-    return kept
+    found = {
+        f"LMCACHE_{key.upper()}": Word(node.text, node.place(file))
+        for key, node in root.entries.items()
+        if node.kind == "scalar"
+    }
+    return found | environment
 
 
-def text_line(node: Node) -> int:
-    """The line of the file in which a text begins."""
-    return node.line + 1 if node.style in ("|", ">") else node.line
+def _root_of(file: Source) -> Node | None:
+    read = yaml_of(file)
+    return None if read.unreadable else next((root for root in read.roots if root.kind == "map"), None)
 
 
-def _words(key: str, node: Node, source: Source) -> list[Word]:
+def _words(key: str, node: Node, file: Source) -> list[Word]:
     """A key of the file as the flag that it is; YAML's false leaves it out."""
-    place = node.place(source)
+    place = node.place(file)
     flag = Word(f"--{key.replace('_', '-')}", place)
     if node.kind != "scalar":
         return [flag, Word(json.dumps(_plain(node)), place)]

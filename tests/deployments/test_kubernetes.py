@@ -49,14 +49,14 @@ def test_a_deployment() -> None:
     assert kit.values(item) == {
         "model": "google/gemma-3-27b-it", "max_model_len": "32768", "tp": "2", "gpus": 2, "cpu_limit": "16",
         "memory_limit": "128Gi", "gpu_product": "NVIDIA-H100-80GB-HBM3", "engine": "vllm@0.9.1", "cpu_request": "4",
-        "memory_request": "64Gi", "replicas": 3, "shm_size": "64Mi",
+        "memory_request": "64Gi", "replicas": 3,
     }  # fmt: skip
 
 
 def test_every_setting_has_its_line() -> None:
     assert kit.lines(kit.one(DEPLOYMENT, "chat.yaml")) == {
         "model": 21, "max_model_len": 23, "tp": 27, "gpus": 34, "cpu_limit": 35, "memory_limit": 36, "gpu_product": 10,
-        "engine": 19, "cpu_request": 32, "memory_request": 32, "replicas": 6, "shm_size": 18,
+        "engine": 19, "cpu_request": 32, "memory_request": 32, "replicas": 6,
     }  # fmt: skip
 
 
@@ -76,14 +76,14 @@ def shell(style: str) -> str:
 
 def test_a_block_text_for_a_shell_keeps_its_lines() -> None:
     item = kit.one(shell("|"), "p.yaml")
-    assert kit.values(item) == {"model": "m", "max_model_len": "4096", "tp": "4", "shm_size": "64Mi"}
-    assert kit.lines(item) == {"model": 12, "max_model_len": 11, "tp": 13, "shm_size": 6}
+    assert kit.values(item) == {"model": "m", "max_model_len": "4096", "tp": "4"}
+    assert kit.lines(item) == {"model": 12, "max_model_len": 11, "tp": 13}
 
 
 def test_a_quoted_command() -> None:
     command = "[sh, -c, 'vllm serve m --max-model-len 4096']"
     text = f"apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - command: {command}\n"
-    assert kit.values(kit.one(text, "p.yaml")) == {"model": "m", "max_model_len": "4096", "shm_size": "64Mi"}
+    assert kit.values(kit.one(text, "p.yaml")) == {"model": "m", "max_model_len": "4096"}
 
 
 def test_a_folded_command_finds_its_lines_again() -> None:
