@@ -10,6 +10,7 @@ from kvplan.deployments.kube_objects import MISSING, Objects
 from kvplan.deployments.shell_expansions import Expansion
 from kvplan.deployments.yaml_placeholders import is_placeholder
 from kvplan.deployments.yaml_tree import Node
+from kvplan.units import shorten
 
 MOST_ITEMS = 20_000
 """Arguments and variables of one container."""
@@ -86,12 +87,15 @@ def entry_of(objects: Objects, name: str, key: str) -> Node | str:
 
 
 def from_elsewhere(container: Node, objects: Objects) -> str | None:
-    """Why a variable that nothing here sets may still have a value: a whole ConfigMap that is not at hand."""
+    """Why a variable that nothing here sets may still have a value: a whole ConfigMap or Secret that is not at hand."""
     for entry in items_of(container.get("envFrom")):
         name = entry.scalar("configMapRef", "name")
         config = objects.find("ConfigMap", name) if name else ""
         if isinstance(config, str) and config:
             return config
+        secret = entry.scalar("secretRef", "name")
+        if secret:
+            return f"it may be in the Secret {shorten(secret, 60)}"
     return None
 
 

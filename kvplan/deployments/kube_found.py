@@ -20,6 +20,7 @@ from kvplan.deployments.shell_expansions import Expansion
 from kvplan.deployments.yaml_placeholders import is_placeholder
 from kvplan.deployments.yaml_tree import Node
 
+_COPIES = (("spec", "replicas"), ("spec", "parallelism"), ("spec", "jobTemplate", "spec", "parallelism"))
 _WHOLE = re.compile(r"[0-9]{1,9}")
 _CPU_IMAGE = re.compile(r"(?:^|[-_/:.])cpu(?:[-_:.@]|$)")
 
@@ -45,9 +46,13 @@ class Reader:
         """Every engine that the object's pods start."""
         for pod in pods_of(item):
             for container in _containers(pod.spec):
-                found = self._found(pod, container, name or name_of(item) or self.source.stem)
+                found = self._found(pod, container, name or self._name(item))
                 if found is not None:
                     yield found
+
+    def _name(self, item: Node) -> str:
+        name = name_of(item)
+        return self.source.stem if not name or is_placeholder(name) else name
 
     def _found(self, pod: Pod, container: Node, name: str) -> FoundDeployment | None:
         given_variables = {**dict(self.variables), **pod.environment}
@@ -115,7 +120,7 @@ def _containers(spec: Node) -> Iterator[Node]:
 def _replicas(owner: Node, command: PodCommand, given: Given) -> None:
     """Copies that run beside each other; where they are the nodes of one engine they are counted as that."""
     nodes = command.arguments.settings.get("nodes")
-    for path in (("spec", "replicas"), ("spec", "parallelism")):
+    for path in _COPIES:
         node = owner.get(*path)
         if node is not None and _WHOLE.fullmatch(node.text) and int(node.text) > 0:
             if nodes is None or str(nodes.value) != node.text:

@@ -185,3 +185,26 @@ def test_the_nodes_of_one_engine_are_no_replicas() -> None:
     text = DEPLOYMENT.replace("        - --max-model-len\n", "        - --nnodes=3\n        - --max-model-len\n")
     item = kit.one(text, "a.yaml")
     assert (item.value("nodes"), item.value("replicas")) == ("3", None)
+
+
+def test_json_on_one_line() -> None:
+    text = (
+        '{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"image": '
+        '"vllm/vllm-openai:v0.11.0", "args": ["--model", "m"], "resources": {"limits": {"nvidia.com/gpu": 2}}}]}}'
+    )
+    item = kit.one(text, "p.json")
+    assert (item.name, item.value("model"), item.value("gpus")) == ("p", "m", 2)
+
+
+def test_a_job_that_is_started_by_the_clock() -> None:
+    spec = "      template:\n        spec:\n          containers: [{image: vllm/vllm-openai, args: [--model, m]}]\n"
+    text = f"apiVersion: batch/v1\nkind: CronJob\nspec:\n  jobTemplate:\n    spec:\n      parallelism: 3\n{spec}"
+    item = kit.one(text, "nightly.yaml")
+    assert (item.name, item.value("replicas")) == ("nightly", 3)
+
+
+def test_a_chart_that_is_not_rendered() -> None:
+    """What it says literally is read, and each value that it does not is a question."""
+    text = DEPLOYMENT.replace("name: chat", 'name: {{ include "x.name" . }}').replace('"32768"', "{{ .Values.length }}")
+    item = kit.one(text, "templates/engine.yaml")
+    assert (item.name, item.value("tp"), kit.open_names(item)) == ("engine", "2", ["max_model_len"])

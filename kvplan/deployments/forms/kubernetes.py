@@ -15,7 +15,7 @@ from kvplan.deployments.kube_found import Reader, named_apart
 from kvplan.deployments.kube_objects import Objects, objects_of
 from kvplan.deployments.yaml_files import left_to_a_template, repeated_keys, yaml_of
 
-_MANIFEST = re.compile(r"^[ \t-]*\"?apiVersion\"?[ \t]*:", re.MULTILINE)
+_MANIFEST = re.compile(r"^[ \t{-]*\"?apiVersion\"?[ \t]*:", re.MULTILINE)
 MOST_CONTAINERS = 2000
 
 
