@@ -49,7 +49,7 @@ def _retagged(node: Node, entries: list[Node], depth: int = 0) -> Node:
     for key, value in node.entries.items():
         if value.kind == "list" and key in _LISTS:
             items = [_with_image(item, entries) for item in value.items]
-            if any(new is not old for new, old in zip(items, value.items)):  # noqa: B905  (equal lengths)
+            if any(new is not old for new, old in zip(items, value.items, strict=True)):
                 changed[key] = replace(value, items=items)
         elif value.kind == "map":
             new = _retagged(value, entries, depth + 1)
@@ -57,7 +57,7 @@ def _retagged(node: Node, entries: list[Node], depth: int = 0) -> Node:
                 changed[key] = new
         elif value.kind == "list":
             inner = [_retagged(item, entries, depth + 1) for item in value.items]
-            if any(new is not old for new, old in zip(inner, value.items)):  # noqa: B905  (equal lengths)
+            if any(new is not old for new, old in zip(inner, value.items, strict=True)):
                 changed[key] = replace(value, items=inner)
     return replace(node, entries={**node.entries, **changed}) if changed else node
 

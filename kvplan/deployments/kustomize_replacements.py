@@ -147,7 +147,7 @@ def _changed(node: Node, tokens: list[str], change: Callable[[Node], Node]) -> N
     if node.kind == "list":
         items = [_changed(item, rest, change) if _is_meant(item, at, first) else item
                  for at, item in enumerate(node.items)]  # fmt: skip
-        same = all(new is old for new, old in zip(items, node.items))  # noqa: B905  (equal lengths)
+        same = all(new is old for new, old in zip(items, node.items, strict=True))
         return node if same else replace(node, items=items)
     return node
 
