@@ -87,9 +87,9 @@ def _machines(asked: Asked) -> list[tuple[str, Place]]:
     for label in INSTANCE_TYPES:
         if label in asked:
             return asked[label]
-    for family, size in FAMILY_AND_SIZE:
+    for family, size_label in FAMILY_AND_SIZE:
         if family in asked:
-            sizes = [value for value, _ in asked.get(size, [])] or [""]
+            sizes = [value for value, _ in asked.get(size_label, [])] or [""]
             return [(f"{name}.{end}" if end else name, place) for name, place in asked[family] for end in sizes]
     return []
 

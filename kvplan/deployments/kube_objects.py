@@ -131,16 +131,16 @@ def _of_leader_worker_set(item: Node, group: Node) -> Iterator[Pod]:
 
     Variables: LWS documentation, "Labels, Annotations and Environment Variables".
     """
-    size = group.get("size")
-    pods = int(size.text) if size is not None and _WHOLE.fullmatch(size.text) else 1
-    nodes = Setting("nodes", pods, size.place()) if size is not None and pods > 1 else None
+    group_pods = group.get("size")
+    pods = int(group_pods.text) if group_pods is not None and _WHOLE.fullmatch(group_pods.text) else 1
+    nodes = Setting("nodes", pods, group_pods.place()) if group_pods is not None and pods > 1 else None
     leader = group.get("leaderTemplate") or group.get("workerTemplate")
     if leader is None:
         return
     address = Node("scalar", leader.line, f"{name_of(item) or 'leader'}-0", source=leader.source)
     added = {"LWS_LEADER_ADDRESS": address}
     added["LWS_WORKER_INDEX"] = Node("scalar", leader.line, "0", source=leader.source)
-    added["LWS_GROUP_SIZE"] = size or Node("scalar", leader.line, "1", source=leader.source)
+    added["LWS_GROUP_SIZE"] = group_pods or Node("scalar", leader.line, "1", source=leader.source)
     for spec, template in _specs(leader):
         yield Pod(item, spec, template, nodes, added)
 
