@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -190,8 +189,3 @@ def annotations_of(pod: Pod) -> dict[str, Setting]:
             if name.startswith("kvplan.dev/") and node.kind == "scalar":
                 found[name] = Setting(name, node.text, node.place())
     return found
-
-
-def joined(folder: str, path: str) -> str:
-    """A path that a file of this folder names, normalized."""
-    return posixpath.normpath(posixpath.join(folder.replace("\\", "/") or ".", path))
