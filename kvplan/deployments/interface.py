@@ -21,6 +21,10 @@ class Source:
     """Of the file, for paths that it names; empty is the current one."""
     opener: Callable[[str], Source | Unreadable | None] | None = field(default=None, compare=False, repr=False)
     """Reads another file of the same tree; None where there is no tree, as on standard input."""
+    lister: Callable[[], tuple[str, ...]] | None = field(default=None, compare=False, repr=False)
+    """The YAML files of the same tree, for objects that a manifest names and another file has."""
+    memo: dict[str, object] | None = field(default=None, compare=False, repr=False)
+    """What readings of the same tree keep for each other."""
 
     @property
     def suffix(self) -> str:

@@ -20,6 +20,7 @@ KINDS: Final[dict[str, str]] = {
     "idle_sessions": "count",
     "max_num_seqs": "count",
     "nodes": "count",
+    "omp_num_threads": "count",
     "num_gpu_blocks_override": "count",
     "numa_nodes": "count",
     "pp": "count",

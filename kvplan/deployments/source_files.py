@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from collections.abc import Iterator
+from itertools import islice
 
 from kvplan.deployments.found import Place
 from kvplan.deployments.interface import Source, Unreadable
 from kvplan.units import MIB, shorten
 
 LARGEST_FILE_BYTES = 4 * MIB
+MOST_LISTED_FILES = 5000
+SKIPPED_FOLDERS = {"node_modules", "__pycache__", "site-packages"}
 
 
 class Tree:
@@ -20,9 +24,12 @@ class Tree:
     symbolic links followed, so that no file makes kvplan read what the user did not hand to it.
     """
 
-    def __init__(self, path: str) -> None:
-        self.root = _root_of(os.path.realpath(path))
+    def __init__(self, path: str, top: str | None = None) -> None:
+        self.root = _root_of(os.path.realpath(path), os.path.realpath(top or path))
+        self.memo: dict[str, object] = {}
+        self._absolute = os.path.isabs(path)
         self._known: dict[str, Source | Unreadable | None] = {}
+        self._files: tuple[str, ...] | None = None
 
     def open(self, path: str) -> Source | Unreadable | None:
         """A file by its path from the current folder; None for one that there is not, or that is outside."""
@@ -32,11 +39,28 @@ class Tree:
             self._known[path] = read_source(path, tree=self) if inside and os.path.isfile(real) else None
         return self._known[path]
 
+    def yaml_files(self) -> tuple[str, ...]:
+        """YAML files of the tree, in the order of their names, up to a limit."""
+        if self._files is None:
+            self._files = tuple(islice(self._walk(), MOST_LISTED_FILES))
+        return self._files
 
-def _root_of(real: str) -> str:
-    """The nearest folder up that is a repository; without one the folder itself, or that of the file."""
-    own = real if os.path.isdir(real) else os.path.dirname(real)
-    folder = own
+    def _walk(self) -> Iterator[str]:
+        for top, folders, names in os.walk(self.root):
+            folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in SKIPPED_FOLDERS)
+            for name in sorted(names):
+                if name.lower().endswith((".yaml", ".yml")):
+                    path = os.path.join(top, name)
+                    yield path if self._absolute else os.path.relpath(path)
+
+
+def _root_of(real: str, top: str) -> str:
+    """The nearest folder up that is a repository; without one the current folder, or else that of ``top``."""
+    folder = real if os.path.isdir(real) else os.path.dirname(real)
+    own = top if os.path.isdir(top) else os.path.dirname(top)
+    here = os.path.realpath(os.curdir)
+    if here != os.path.dirname(here) and own.startswith(here + os.sep):
+        own = here
     while True:
         if os.path.exists(os.path.join(folder, ".git")):
             return folder
@@ -73,7 +97,10 @@ def read_source(
     try:
         folder = "" if path == "-" else os.path.dirname(path)
         opener = tree.open if tree is not None else None
-        return Source(shown, data.decode("utf-8-sig").replace("\r\n", "\n"), folder, opener)
+        text = data.decode("utf-8-sig").replace("\r\n", "\n")
+        if tree is None:
+            return Source(shown, text, folder, opener)
+        return Source(shown, text, folder, opener, tree.yaml_files, tree.memo)
     except UnicodeDecodeError as error:
         return Unreadable(Place(shown, data.count(b"\n", 0, error.start) + 1), "is not UTF-8 text")
 

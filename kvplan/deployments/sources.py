@@ -13,11 +13,9 @@ from kvplan.deployments.commands import traces as traces_of_commands
 from kvplan.deployments.forms import all_forms, form_of
 from kvplan.deployments.found import FoundDeployment
 from kvplan.deployments.interface import Source, Unreadable
-from kvplan.deployments.source_files import Tree, read_source
+from kvplan.deployments.source_files import SKIPPED_FOLDERS, Tree, read_source
 from kvplan.errors import InputError
 from kvplan.units import shorten
-
-_SKIPPED_FOLDERS = {"node_modules", "__pycache__", "site-packages"}
 
 
 def read_deployments(paths: Sequence[str]) -> tuple[list[tuple[FoundDeployment, Source]], list[Unreadable]]:
@@ -27,8 +25,8 @@ def read_deployments(paths: Sequence[str]) -> tuple[list[tuple[FoundDeployment, 
     claimed: set[str] = set()
     asked: set[str] = set()
     trees: dict[str, Tree] = {}
-    for path, asked_for in _files(paths):
-        source = read_source(path, traces=None if asked_for else _traces(), tree=_tree_of(path, trees))
+    for path, asked_for, top in _files(paths):
+        source = read_source(path, traces=None if asked_for else _traces(), tree=_tree_of(path, top, trees))
         if source is None or isinstance(source, Unreadable):
             unreadable += [source] if source is not None else []
             continue
@@ -40,7 +38,9 @@ def read_deployments(paths: Sequence[str]) -> tuple[list[tuple[FoundDeployment, 
         unreadable += faults
     claimed -= asked
     left = [(item, source) for item, source in found if os.path.normpath(source.path) not in claimed]
-    return left, [item for item in unreadable if os.path.normpath(item.place.path) not in claimed]
+    own = {item.place for item, source in left if item.place.path == source.path}
+    left = [(item, source) for item, source in left if item.place.path == source.path or item.place not in own]
+    return left, [item for item in dict.fromkeys(unreadable) if os.path.normpath(item.place.path) not in claimed]
 
 
 def _read(source: Source, asked_for: bool) -> tuple[list[FoundDeployment], list[Unreadable], tuple[str, ...]]:
@@ -71,26 +71,26 @@ def _names() -> Pattern[str]:
     )
 
 
-def _tree_of(path: str, trees: dict[str, Tree]) -> Tree | None:
-    """The tree of a path, one for all the files of a folder; none for standard input."""
+def _tree_of(path: str, top: str, trees: dict[str, Tree]) -> Tree | None:
+    """The tree of a path, one for all the files of a folder below ``top``; none for standard input."""
     if path == "-":
         return None
     folder = os.path.dirname(path)
     if folder not in trees:
-        tree = Tree(path)
+        tree = Tree(path, top)
         trees[folder] = next((known for known in trees.values() if known.root == tree.root), tree)
     return trees[folder]
 
 
-def _files(paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
-    """(file, whether it was named itself), each once, in the order given, folders in the order of names."""
+def _files(paths: Sequence[str]) -> Iterator[tuple[str, bool, str]]:
+    """(file, whether it was named itself, what was named), each once, in the order given, folders by names."""
     seen: set[str] = set()
     for path in paths:
         for file, asked_for in _files_of(path):
             same = os.path.realpath(file) if file != "-" else file
             if same not in seen:
                 seen.add(same)
-                yield file, asked_for
+                yield file, asked_for, path
 
 
 def _files_of(path: str) -> Iterator[tuple[str, bool]]:
@@ -107,7 +107,7 @@ def _files_of(path: str) -> Iterator[tuple[str, bool]]:
         yield path, True
         return
     for top, folders, names in os.walk(path):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED_FOLDERS)
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in SKIPPED_FOLDERS)
         for name in sorted(names):
             file = os.path.join(top, name)
             if _names().match(name.lower()) and os.path.isfile(file):

@@ -10,6 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from kvplan.deployments.found import Place
+from kvplan.deployments.interface import Source
+
 MOST_DEPTH = 100
 MOST_NODES = 400_000
 """Nodes of one file, aliases expanded."""
@@ -31,6 +34,10 @@ class Node:
     key_lines: dict[str, int] = field(default_factory=dict)
     nodes: int = 1
     end_line: int = 0
+    source: Source | None = None
+    """The file that it is in, where values of several files are joined."""
+    repeats: tuple[tuple[str, int], ...] = ()
+    """Of a document: keys that some map below it has twice, with the line of the later one, which holds."""
 
     def get(self, *path: str) -> Node | None:
         """The node under these keys, or None."""
@@ -44,6 +51,16 @@ class Node:
         node = self.get(*path)
         return node.text if node is not None and node.kind == "scalar" else ""
 
+    @property
+    def is_text(self) -> bool:
+        """Whether it is a scalar that is not empty."""
+        return self.kind == "scalar" and bool(self.text)
+
+    def place(self, source: Source | None = None) -> Place:
+        """Where it is: in its own file, or else in this one."""
+        own = self.source or source
+        return own.at(self.line) if own is not None else Place("-", self.line)
+
 
 @dataclass(frozen=True, slots=True)
 class YamlFault:
@@ -53,12 +70,12 @@ class YamlFault:
     message: str
 
 
-def documents(text: str) -> tuple[list[Node], YamlFault | None]:
-    """The documents of a text up to the first fault."""
+def documents(text: str, source: Source | None = None, first_line: int = 1) -> tuple[list[Node], YamlFault | None]:
+    """The documents of a text up to the first fault. ``first_line`` is where the text begins in its file."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    builder = _Builder()
+    builder = _Builder(source, first_line)
     try:
         for event in yaml.parse(text, Loader=loader):
             fault = builder.take(event, type(event).__name__)
@@ -67,7 +84,9 @@ def documents(text: str) -> tuple[list[Node], YamlFault | None]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
-        return builder.documents, YamlFault(mark.line + 1 if mark else builder.line, f"not valid YAML: {problem}")
+        return builder.documents, YamlFault(
+            mark.line + first_line if mark else builder.line, f"not valid YAML: {problem}"
+        )
     except (RecursionError, ValueError) as error:
         return builder.documents, YamlFault(builder.line, f"not valid YAML: {type(error).__name__}")
     return builder.documents, None
@@ -76,9 +95,12 @@ def documents(text: str) -> tuple[list[Node], YamlFault | None]:
 class _Builder:
     """A stack of open lists and maps; a map holds its key until the value comes."""
 
-    def __init__(self) -> None:
+    def __init__(self, source: Source | None, first_line: int) -> None:
         self.documents: list[Node] = []
-        self.line = 1
+        self.line = first_line
+        self._source = source
+        self._first_line = first_line
+        self._repeats: list[tuple[str, int]] = []
         self._stack: list[Node] = []
         self._keys: list[tuple[str, int] | None] = []
         self._anchors: dict[str, Node] = {}
@@ -86,9 +108,10 @@ class _Builder:
 
     def take(self, event: Any, kind: str) -> YamlFault | None:
         """One event; a fault where a limit is passed."""
-        self.line = event.start_mark.line + 1
+        self.line = event.start_mark.line + self._first_line
         if kind == "ScalarEvent":
-            node = Node("scalar", self.line, event.value, event.style or "", end_line=event.end_mark.line + 1)
+            node = Node("scalar", self.line, event.value, event.style or "", source=self._source)
+            node.end_line = event.end_mark.line + self._first_line
             return self._finished(node, event.anchor)
         if kind == "AliasEvent":
             known = self._anchors.get(event.anchor)
@@ -96,7 +119,7 @@ class _Builder:
                 return YamlFault(self.line, f"no anchor &{event.anchor[:40]}")
             return self._finished(known, None)
         if kind in ("SequenceStartEvent", "MappingStartEvent"):
-            return self._open(Node("list" if kind[0] == "S" else "map", self.line), event.anchor)
+            return self._open(Node("list" if kind[0] == "S" else "map", self.line, source=self._source), event.anchor)
         if kind in ("SequenceEndEvent", "MappingEndEvent"):
             self._keys.pop()
             return self._finished(self._stack.pop(), None)
@@ -119,6 +142,8 @@ class _Builder:
         if node in self._stack:
             return YamlFault(self.line, "an alias that contains itself")
         if not self._stack:
+            node.repeats = tuple(self._repeats)
+            self._repeats.clear()
             self.documents.append(node)
             self._expanded += node.nodes
             return None
@@ -142,6 +167,8 @@ class _Builder:
         if name == "<<":
             _merge(parent, node)
         elif name:
+            if parent.key_lines.get(name, 0) >= parent.line:  # merged keys come from a map above this one
+                self._repeats.append((name, line))
             parent.entries[name] = node
             parent.key_lines[name] = line
 

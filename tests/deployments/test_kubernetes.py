@@ -48,14 +48,15 @@ def test_a_deployment() -> None:
     assert item.name == "chat"
     assert kit.values(item) == {
         "model": "google/gemma-3-27b-it", "max_model_len": "32768", "tp": "2", "gpus": 2, "cpu_limit": "16",
-        "memory_limit": "128Gi", "gpu_product": "NVIDIA-H100-80GB-HBM3", "engine": "vllm@0.9.1",
+        "memory_limit": "128Gi", "gpu_product": "NVIDIA-H100-80GB-HBM3", "engine": "vllm@0.9.1", "cpu_request": "4",
+        "memory_request": "64Gi", "replicas": 3,
     }  # fmt: skip
 
 
 def test_every_setting_has_its_line() -> None:
     assert kit.lines(kit.one(DEPLOYMENT, "chat.yaml")) == {
         "model": 21, "max_model_len": 23, "tp": 27, "gpus": 34, "cpu_limit": 35, "memory_limit": 36, "gpu_product": 10,
-        "engine": 19,
+        "engine": 19, "cpu_request": 32, "memory_request": 32, "replicas": 6,
     }  # fmt: skip
 
 
@@ -110,20 +111,6 @@ def test_kubernetes_fills_in_before_the_shell_reads() -> None:
     assert kit.one(text, "p.yaml").value("max_model_len") == "8192"
 
 
-def test_leader_and_workers() -> None:
-    """A group of two pods is one replica over both; the workers only join it."""
-    container = "          containers:\n          - image: vllm/vllm-openai:v0.10.0\n"
-    text = (
-        "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata: {name: big}\nspec:\n"
-        "  leaderWorkerTemplate:\n    size: 2\n    leaderTemplate:\n        spec:\n" + container +
-        "            args: [--model, m, -tp, '8', -pp, '2']\n            resources: {limits: {nvidia.com/gpu: 8}}\n"
-        "    workerTemplate:\n        spec:\n" + container +
-        "            command: [bash, -c, 'ray start --address=x --block']\n"
-    )  # fmt: skip
-    item = kit.one(text, "lws.yaml")
-    assert (item.value("nodes"), item.value("gpus"), item.value("pp")) == (2, 8, "2")
-
-
 def test_several_documents_and_lists() -> None:
     second = DEPLOYMENT.replace("name: chat", "name: other")
     found, faults = kit.read(f"{DEPLOYMENT}---\n{second}---\nkind: Service\napiVersion: v1\n", "all.yaml")
@@ -139,18 +126,6 @@ def test_documents_before_a_fault_are_kept() -> None:
     assert len(faults) == 1
 
 
-def test_placeholders_that_yaml_takes_for_maps() -> None:
-    """GKE's Llama 4 manifests: ``value: {{HF_TOKEN}}`` and a blank before a colon."""
-    text = DEPLOYMENT.replace('value: "2"', "value: {{TP}}").replace('nvidia.com/gpu: "2"', '"nvidia.com/gpu" : "2"')
-    item = kit.one(text, "a.yaml")
-    assert item.value("gpus") == 2
-
-
-def test_slices_of_a_gpu_are_not_the_card() -> None:
-    item = kit.one(DEPLOYMENT.replace('nvidia.com/gpu: "2"', 'nvidia.com/mig-1g.10gb: "1"'), "a.yaml")
-    assert kit.open_names(item) == ["gpu_product"]
-
-
 def test_other_containers_are_passed_over() -> None:
     text = DEPLOYMENT.replace("vllm/vllm-openai:v0.9.1", "lmsysorg/sglang:v0.4.9")
     assert kit.read(text + "# instead of vllm\n", "a.yaml") == ([], [])
@@ -160,3 +135,76 @@ def test_tags_are_never_constructed() -> None:
     text = DEPLOYMENT.replace("--max-model-len\n", "!!python/object/apply:os.system ['x']\n")
     found, faults = kit.read(text, "a.yaml")
     assert (len(found), faults) == (1, [])
+
+
+def test_an_engine_in_an_init_container_is_judged_as_well() -> None:
+    """A sidecar is an init container that is restarted (Kubernetes 1.29)."""
+    text = DEPLOYMENT.replace("        image: busybox\n", "        image: vllm/vllm-openai:v0.9.1\n")
+    found, _ = kit.read(text, "a.yaml")
+    assert [(item.name, item.value("model")) for item in found] == [("chat", "no"), ("chat-2", "google/gemma-3-27b-it")]
+
+
+def test_annotations_of_the_object_and_of_its_pods() -> None:
+    text = DEPLOYMENT.replace("  name: chat\n", "  name: chat\n  annotations: {kvplan.dev/ignore.KV201: tried, a: b}\n")
+    text = text.replace("  template:\n", "  template:\n    metadata: {annotations: {kvplan.dev/ignore.KV204: small}}\n")
+    annotations = kit.one(text, "a.yaml").annotations
+    assert {name: (item.value, item.place.line) for name, item in annotations.items()} == {
+        "kvplan.dev/ignore.KV201": ("tried", 5), "kvplan.dev/ignore.KV204": ("small", 9),
+    }  # fmt: skip
+
+
+def test_a_key_that_is_there_twice() -> None:
+    item = kit.one(DEPLOYMENT.replace('cpu: "16"', 'cpu: "16"\n            cpu: "12"'), "a.yaml")
+    assert item.value("cpu_limit") == "12"
+    assert [(said.place.line, said.level) for said in item.complaints] == [(36, "warn")]
+
+
+def test_a_fault_hides_no_other_document() -> None:
+    second = DEPLOYMENT.replace("name: chat", "name: other")
+    found, faults = kit.read(f"{DEPLOYMENT}---\na: [1\nb: }}\n---\n{second}", "a.yaml")
+    assert [item.name for item in found] == ["chat", "other"]
+    assert [fault.place.line for fault in faults] == [39]
+    assert kit.lines(found[1])["tp"] == kit.lines(found[0])["tp"] + 40
+
+
+def test_an_image_that_is_filled_in_later_leaves_the_version_open() -> None:
+    text = DEPLOYMENT.replace("image: vllm/vllm-openai:v0.9.1", "image: ${IMAGE}\n        command: [vllm, serve]")
+    item = kit.one(text, "a.yaml")
+    assert ([(one.name, one.stops) for one in item.unresolved], item.value("engine")) == ([("engine", False)], None)
+
+
+def test_lines_that_a_template_fills_in_stop_the_verdict() -> None:
+    text = DEPLOYMENT.replace("        env:\n", "        {{- with .Values.more }}\n        env:\n")
+    item = kit.one(text, "a.yaml")
+    assert [(one.name, one.place.line, one.stops) for one in item.unresolved] == [("arguments", 25, True)]
+    assert item.value("tp") == "2"
+
+
+def test_the_nodes_of_one_engine_are_no_replicas() -> None:
+    """A StatefulSet whose pods are the ranks of one server."""
+    text = DEPLOYMENT.replace("        - --max-model-len\n", "        - --nnodes=3\n        - --max-model-len\n")
+    item = kit.one(text, "a.yaml")
+    assert (item.value("nodes"), item.value("replicas")) == ("3", None)
+
+
+def test_json_on_one_line() -> None:
+    text = (
+        '{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"image": '
+        '"vllm/vllm-openai:v0.11.0", "args": ["--model", "m"], "resources": {"limits": {"nvidia.com/gpu": 2}}}]}}'
+    )
+    item = kit.one(text, "p.json")
+    assert (item.name, item.value("model"), item.value("gpus")) == ("p", "m", 2)
+
+
+def test_a_job_that_is_started_by_the_clock() -> None:
+    spec = "      template:\n        spec:\n          containers: [{image: vllm/vllm-openai, args: [--model, m]}]\n"
+    text = f"apiVersion: batch/v1\nkind: CronJob\nspec:\n  jobTemplate:\n    spec:\n      parallelism: 3\n{spec}"
+    item = kit.one(text, "nightly.yaml")
+    assert (item.name, item.value("replicas")) == ("nightly", 3)
+
+
+def test_a_chart_that_is_not_rendered() -> None:
+    """What it says literally is read, and each value that it does not is a question."""
+    text = DEPLOYMENT.replace("name: chat", 'name: {{ include "x.name" . }}').replace('"32768"', "{{ .Values.length }}")
+    item = kit.one(text, "templates/engine.yaml")
+    assert (item.name, item.value("tp"), kit.open_names(item)) == ("engine", "2", ["max_model_len"])

@@ -12,8 +12,8 @@ def test_a_fault_is_found_on_its_line(tmp_path: Path) -> None:
 
 
 def test_templates_ask_to_be_rendered(tmp_path: Path) -> None:
-    loop = "  {{- range .Values.x }}\n  - image: vllm/vllm-openai\n  {{ end }}\n"
-    text = f"apiVersion: v1\nkind: Pod\nspec:\n  containers:\n{loop}"
+    loop = "  containers: [ {{- range .Values.x }} {image: vllm/vllm-openai}, {{ end }} ]\n"
+    text = f"apiVersion: v1\nkind: Pod\nspec:\n{loop}"
     item = found(tmp_path, text, "KV410", "pod.yaml")[0]
     assert "helm template" in str(item.remedy)
 

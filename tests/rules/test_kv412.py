@@ -1,6 +1,8 @@
 from pathlib import Path
 
-from tests.rules.kit import checked, found, only, serve
+import pytest
+
+from tests.rules.kit import checked, found, only, pod, serve
 
 LLAMA = "meta-llama/Llama-3.1-8B-Instruct"
 
@@ -33,3 +35,10 @@ def test_a_model_that_no_catalog_has(tmp_path: Path) -> None:
 
 def test_a_model_path_that_exists_only_in_the_container(tmp_path: Path) -> None:
     assert only(tmp_path, serve("/models/llama-3"), "KV412", host="h100-server").level == "unknown"
+
+
+@pytest.mark.parametrize("written", ["'{{ .gpus }}'", "{{ .gpus }}", "$(GPUS)"])
+def test_gpus_that_are_filled_in_later(tmp_path: Path, written: str) -> None:
+    text = pod("--model=llama3-8b", f"nvidia.com/gpu: {written}")
+    item = only(tmp_path, text, "KV412", "pod.yaml", "h100-server")
+    assert (item.level, item.where.rsplit(":", 1)[1]) == ("unknown", "12")

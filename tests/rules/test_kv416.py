@@ -64,14 +64,11 @@ def test_a_value_out_of_range_is_named_by_its_line(tmp_path: Path, body: str, li
     assert (item.level, item.where.rsplit(":", 1)[1]) == ("fail", str(line))
 
 
-@pytest.mark.parametrize(("written", "level"), [
-    ("1.5", "fail"), ("nan", "fail"), ("-1", "fail"), ("\u00b2", "fail"), ("9" * 5000, "fail"),
-    ("'{{ .gpus }}'", "unknown"), ("{{ .gpus }}", "unknown"), ("$(GPUS)", "unknown"),
-])  # fmt: skip
-def test_gpus_that_are_no_whole_number(tmp_path: Path, written: str, level: str) -> None:
+@pytest.mark.parametrize("written", ["1.5", "nan", "-1", "\u00b2", "9" * 5000])
+def test_gpus_that_are_no_whole_number(tmp_path: Path, written: str) -> None:
     text = pod("--model=llama3-8b", f"nvidia.com/gpu: {written}")
     item = only(tmp_path, text, "KV416", "pod.yaml", "h100-server")
-    assert (item.level, item.where.rsplit(":", 1)[1]) == (level, "12")
+    assert (item.level, item.where.rsplit(":", 1)[1]) == ("fail", "12")
     assert found(tmp_path, pod("--model=llama3-8b"), "KV416", "pod.yaml", "h100-server") == []
 
 
