@@ -56,4 +56,6 @@ def deployment_of(
         complaints=(*launch.arguments.complaints, *complaints),
         engine=launch.engine,
         notes={"image": launch.image} if launch.image else {},
+        flags=launch.arguments.flags,
+        variables={name: word.place for name, word in launch.environment.items()},
     )

@@ -7,16 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kvplan.deployments.found import FoundDeployment, Value
+from kvplan.deployments.project_config import load_config
 from kvplan.deployments.sources import read_deployments
 from kvplan.engines.versions import release
 from kvplan.engines.vllm_terms import default_batch
 from kvplan.results.json_shapes import Json
 from kvplan.results.suppressions import read_baseline, suppressed_by_baseline, suppressed_by_file
-from kvplan.rules import all_rules
 from kvplan.rules.context import Context
+from kvplan.rules.examined import check_severities, examined
 from kvplan.rules.interface import LEVELS, Finding
 from kvplan.rules.kv410_unreadable import of_file
-from kvplan.rules.look_up import look_up
+from kvplan.rules.which_host import Around
 
 SCHEMA = "kvplan.check/1"
 FAIL_ON = ("fail", "warn", "unknown")
@@ -88,10 +89,14 @@ def check(
     host: str | None = None,
     catalog: tuple[str, ...] = (),
     baseline: str | None = None,
-    fail_on: str = "fail",
+    fail_on: str | None = None,
     exit_zero: bool = False,
 ) -> CheckResult:
     """Check every deployment in these files and folders. Raises InputError for a path or a baseline that is none."""
+    project = load_config(paths)
+    check_severities(project.severities)
+    catalog = (*project.catalog, *catalog)
+    baseline = baseline or project.baseline
     known = read_baseline(baseline) if baseline is not None else set()
     if host is not None:
         from kvplan.catalog.hardware import load_host
@@ -101,13 +106,14 @@ def check(
     checked: list[CheckedDeployment] = []
     findings: list[Finding] = []
     for item, source in found:
-        context = look_up(item, host, catalog, source.folder)
-        own = [finding for rule in all_rules().values() for finding in rule.check(context)]
+        around = Around(host, project.facts_for(source.path), catalog, source.folder)
+        context, own = examined(item, around)
         own = suppressed_by_baseline(suppressed_by_file(own, item, source), known)
         checked.append(CheckedDeployment(context, tuple(own)))
         findings += own
     findings += suppressed_by_baseline([of_file(fault) for fault in unreadable], known)
-    return CheckResult(tuple(checked), tuple(sorted(findings, key=_place_of)), fail_on, exit_zero)
+    level = fail_on or project.fail_on or FAIL_ON[0]
+    return CheckResult(tuple(checked), tuple(sorted(findings, key=_place_of)), level, exit_zero)
 
 
 def _place_of(finding: Finding) -> tuple[str, int, int, str]:

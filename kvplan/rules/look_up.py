@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kvplan.assess import build_frame, with_compute_device
 from kvplan.assess.frame import Frame
-from kvplan.catalog.hardware import host_table, load_host
 from kvplan.catalog.models import load_model, model_table
 from kvplan.deployments.as_words import Translated, translate, weights_of
 from kvplan.deployments.found import FoundDeployment
@@ -12,33 +13,31 @@ from kvplan.deployments.resolve import DEFAULT_CONTEXT_TOKENS, resolve_on
 from kvplan.deployments.words import AUTO_LENGTHS, Words
 from kvplan.domain.host import Host
 from kvplan.domain.model import Model
-from kvplan.engines import find_engine, natural_engine
-from kvplan.engines.versions import release
 from kvplan.errors import CannotJudge, InputError, KvplanError
 from kvplan.rules.context import LENGTHENING, Context, Judged, Problem
 from kvplan.rules.judging import judged_deployment
 from kvplan.rules.kv_types import missing_kernel
 from kvplan.rules.named import beside, settings_named_in
 from kvplan.rules.spread import Spread, spread_of
-from kvplan.rules.surroundings import contained, is_other_gpu, several
+from kvplan.rules.surroundings import contained, several
+from kvplan.rules.which_engine import which_engine
+from kvplan.rules.which_host import Around, NoHost, which_host
 
 _FORMS_WITH_PATHS = ("kvplan", "vllm-config")
 _SIXTEEN_BIT = {"bf16", "fp16", "fp32"}
 
 
-def look_up(
-    found: FoundDeployment, default_host: str | None, catalog: tuple[str, ...] = (), folder: str = ""
-) -> Context:
-    """Everything about one found deployment. Paths that its file names begin in ``folder``."""
-    return _LookUp(found, default_host, catalog, folder).context()
+def look_up(found: FoundDeployment, around: Around) -> Context:
+    """Everything about one found deployment. Paths that its file names begin in the folder of ``around``."""
+    return _LookUp(found, around).context()
 
 
 class _LookUp:
     """One look-up; ``problems`` grows, and ``stopped`` says that a verdict would be a guess."""
 
-    def __init__(self, found: FoundDeployment, default_host: str | None, catalog: tuple[str, ...], folder: str) -> None:
-        self.found, self.default_host, self.catalog = found, default_host, catalog
-        self.folder = folder if found.form in _FORMS_WITH_PATHS else ""
+    def __init__(self, found: FoundDeployment, around: Around) -> None:
+        folder = around.folder if found.form in _FORMS_WITH_PATHS else ""
+        self.found, self.around = found, replace(around, folder=folder)
         self.translated: Translated = translate(found)
         self.problems: list[Problem] = []
         self.spread: Spread | None = None
@@ -48,7 +47,7 @@ class _LookUp:
         self._settings()
         model = self._model()
         host = self._host()
-        words = self._engine(self.translated.words, host)
+        words = self._engine(host)
         judged = None
         if model is not None and host is not None and not self.stopped:
             judged = self._judged(words, model, host)
@@ -75,7 +74,7 @@ class _LookUp:
             )
             self.stopped = self.stopped or complaint.stops
         try:
-            self.spread = spread_of(self.translated.values.get("context"), self.folder)
+            self.spread = spread_of(self.translated.values.get("context"), self.around.folder)
         except InputError as error:
             self._stop("KV416", "fail", str(error), "context", remedy=error.help)
 
@@ -85,34 +84,35 @@ class _LookUp:
             if not any(item.name == "model" for item in self.found.unresolved):
                 self._stop("KV412", "unknown", "no model is named", remedy="name it in the file")
             return None
-        try:
-            model = load_model(beside(self.folder, name, model_table, self.catalog), self.catalog)
-        except KvplanError as error:
-            advice = error.help or "add it to a catalog file, and give that to --catalog"
-            self._stop("KV412", "unknown", f"the model can't be looked up: {error.message}", "model", remedy=advice)
+        model = self._named_model(name)
+        if model is None:
             return None
         if self.translated.is_on("disable_hybrid_kv_cache_manager"):
             model = model._replace(kv=tuple(layers._replace(window_tokens=None) for layers in model.kv))
         return model
 
-    def _host(self) -> Host | None:
-        values = self.translated.values
-        named = str(values.get("host", ""))
-        name = beside(self.folder, named, host_table, self.catalog) if named else self.default_host or ""
-        product = str(values.get("gpu_product", ""))
-        if not name:
-            asks = f"; the file asks for {product}" if product else ""
-            message = f"the file does not say which host it runs on{asks}, so no budget is known"
-            self._stop("KV411", "unknown", message, "gpu_product", "gpus", remedy="give --host NAME (kvplan host list)")
-            return None
+    def _named_model(self, name: str) -> Model | None:
+        """The model of this name; where kvplan does not know it, what the project says that it is."""
+        around = self.around
+        known = beside(around.folder, name, model_table, around.catalog)
+        instead = around.facts.model(name)
         try:
-            host = load_host(name, self.catalog)
+            try:
+                return load_model(known, around.catalog)
+            except KvplanError:
+                if instead is None:
+                    raise
+                return load_model(instead, around.catalog)
         except KvplanError as error:
-            self._stop("KV411", "unknown", f"the host can't be looked up: {error.message}", "host", remedy=error.help)
+            advice = error.help or "add it to a catalog file, and give that to --catalog"
+            self._stop("KV412", "unknown", f"the model can't be looked up: {error.message}", "model", remedy=advice)
             return None
-        if product and host.gpu is not None and is_other_gpu(product, host.gpu.name):
-            message = f"the file asks for {product}, and {host.name} has {host.gpu.name}"
-            self._stop("KV411", "unknown", message, "gpu_product", remedy="give --host with such a GPU")
+
+    def _host(self) -> Host | None:
+        try:
+            host = which_host(self.found, self.translated, self.around)
+        except NoHost as error:
+            self._stop("KV411", "unknown", error.message, *error.settings, remedy=error.remedy)
             return None
         return self._limited(host)
 
@@ -136,37 +136,12 @@ class _LookUp:
         """Hosts that one replica spreads over; with a count of local replicas one host is judged by itself."""
         return 1 if "dp_local" in self.translated.values else max(int(self.translated.number("nodes") or 1), 1)
 
-    def _engine(self, words: Words, host: Host | None) -> Words:
-        """The engine version: one newer than all modelled ones is judged as the newest, an older one not at all."""
-        name, _, version = (words.engine or "").partition("@")
-        try:
-            find_engine(name or "vllm")
-        except InputError as error:
-            self._stop("KV416", "fail", error.message, "engine", remedy=error.help)
-            return words
-        if not version:
-            if host is not None:
-                self._newest(name or natural_engine(host), "no engine version is given", "info")
-            return words
-        try:
-            find_engine(name).resolve_version(version)
-        except InputError as error:
-            engine = name.lower()
-            try:
-                newer = release(version) > release(find_engine(engine).newest_version)
-            except InputError:
-                newer = False
-            if newer:
-                self._newest(engine, f"{error.message} yet", "unknown")
-                return words._replace(engine=engine)
-            self._stop("KV414", "unknown", error.message, "engine", "model", remedy=error.help)
-        return words
-
-    def _newest(self, engine: str, why: str, level: str) -> None:
-        known = find_engine(engine)
-        judged_as = f"{known.name} {known.newest_version}"
-        advice = "pin the version: defaults change between versions"
-        self._problem("KV414", level, f"{why}: judged as {judged_as}", "engine", remedy=advice)
+    def _engine(self, host: Host | None) -> Words:
+        chosen = which_engine(self.found, self.translated.words, host)
+        if chosen.problem is not None:
+            self.problems.append(chosen.problem)
+        self.stopped = self.stopped or chosen.stops
+        return chosen.words
 
     def _judged(self, words: Words, model: Model, host: Host) -> Judged | None:
         values = self.translated.values

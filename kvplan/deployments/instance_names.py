@@ -1,0 +1,26 @@
+"""Which catalog host an instance type, a shape or a node size means."""
+
+from __future__ import annotations
+
+from kvplan.catalog.hardware import host_table
+
+_CHIPS = {"gb10": "dgx-spark", "nvidia-gb10": "dgx-spark"}
+"""GPUs that are sold in one machine only, whose memory is the machine's. Source: NVIDIA's DGX Spark, and its partners'
+boxes with the same module."""
+_PREFIXES = ("ml.", "standard_")
+
+
+def instance_host(text: str, extra: tuple[str, ...] = ()) -> str | None:
+    """The catalog's host for ``p5.48xlarge``, ``ml.g5.12xlarge``, ``Standard_ND96isr_H100_v5`` or ``a3-highgpu-8g``."""
+    table, plain = host_table(extra), text.strip()
+    spellings = [plain, plain.lower()]
+    for prefix in _PREFIXES:
+        if plain.lower().startswith(prefix):
+            spellings.append(plain[len(prefix) :])
+    spellings += [f"Standard_{plain}", plain.replace("_", "-")]
+    return next((found for found in map(table.find, spellings) if found is not None), None)
+
+
+def chip_host(product: str) -> str | None:
+    """The host of a GPU that comes as a whole machine."""
+    return _CHIPS.get(product.strip().lower())
