@@ -79,4 +79,5 @@ def _is_newer(engine: str, version: str) -> bool:
 def _newest(found: FoundDeployment, engine: str, why: str, level: str) -> Problem:
     known = find_engine(engine)
     judged_as = f"{known.name} {known.newest_version}"
-    return Problem("KV414", level, f"{why}: judged as {judged_as}", found.where("image", "engine"), _PIN)
+    place = found.image_place if found.image_place and "engine" not in found.settings else found.where("engine")
+    return Problem("KV414", level, f"{why}: judged as {judged_as}", place, _PIN)
