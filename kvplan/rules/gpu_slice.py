@@ -11,10 +11,15 @@ from kvplan.rules.surroundings import quantity_bytes
 from kvplan.units import to_gib
 
 _PROFILE = re.compile(r"(\d)g\.(\d{1,3})gb", re.IGNORECASE)
-_VISIBLE = Interval(0.91, 0.97, 0.99)
+_VISIBLE = Interval(0.91, 0.97, 1.0)
 """Of a card's memory, divided by its slices, what one slice has. Source: ``nvidia-smi mig -lgip`` lists 9.75 GiB for
 1g.10gb and 39.50 for 3g.40gb of an H100 (79.19 GiB), 4.75 for 1g.5gb of an A100 (39.49), 16.00 for 1g.18gb of an H200
 (139.8)."""
+_IN_FOUR = ("A30 ", "RTX PRO")
+_SLICED = (*_IN_FOUR, "A100", "H100", "H800", "H20", "H200", "GH200", "B200", "B300", "GB200", "GB300")
+"""How the cards that can be sliced are called, and which of them have four slices. Source: NVIDIA's MIG user guide."""
+_SLICES = (1, 2, 4, 8)
+"""Slices of memory that profiles have: 3g and 4g have half of them."""
 _LABEL_GIGABYTES = (
     ("a30", 24.0, 4, 4), ("a100-sxm-40", 40.0, 8, 7), ("a100-sxm", 80.0, 8, 7), ("h100-sxm", 80.0, 8, 7),
     ("h200-sxm", 141.0, 8, 7), ("b200", 180.0, 8, 7), ("rtx-pro-6000", 96.0, 4, 4),
@@ -43,10 +48,17 @@ def mig_slice(gpu: Gpu, profile: str) -> Gpu:
     Slices do not see each other over NVLink. InputError for a profile that this card can't have.
     """
     compute, gigabytes = _read(profile)
-    memory_slices, compute_slices = (4, 4) if gpu.name.startswith(("A30 ", "RTX PRO")) else (8, 7)
+    if not gpu.name.startswith(_SLICED):
+        raise InputError(f"a {gpu.name} has no MIG slices")
+    memory_slices, compute_slices = (4, 4) if gpu.name.startswith(_IN_FOUR) else (8, 7)
     one = to_gib(gpu.hbm_bytes.best) / memory_slices
     slices = round(gigabytes / one)
-    if slices < 1 or slices > memory_slices or compute > compute_slices or abs(gigabytes / (slices * one) - 1) > 0.15:
+    if (
+        slices not in _SLICES
+        or slices > memory_slices
+        or compute > compute_slices
+        or (abs(gigabytes / (slices * one) - 1) > 0.15)
+    ):
         raise InputError(f"a {gpu.name} has no MIG slice {profile}")
     part, total = slices / memory_slices, gpu.hbm_bytes
     own = Interval(*(part * size * share for size, share in zip(total, _VISIBLE, strict=True)))
@@ -69,7 +81,8 @@ def cards_with(profile: str) -> tuple[str, ...]:
     found = []
     for name, label, memory_slices, compute_slices in _LABEL_GIGABYTES:
         slices = gigabytes / (label / memory_slices)
-        if compute <= compute_slices and abs(slices - round(slices)) < 0.12 and 1 <= round(slices) <= memory_slices:
+        whole = round(slices)
+        if compute <= compute_slices and abs(slices - whole) < 0.12 and whole in _SLICES and whole <= memory_slices:
             found.append(name)
     return tuple(found)
 
