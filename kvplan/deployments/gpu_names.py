@@ -98,14 +98,14 @@ def _parts(text: str) -> _Parts:
     count: int | None = None
     for word in re.split(r"[-_ ./()]+", text.lower()):
         stem = re.sub(r"^(sxm)\d$", r"\1", word)
-        memory = _GIGABYTES.fullmatch(word) or (_BARE_GIGABYTES.fullmatch(word) if words else None)
+        stated = _GIGABYTES.fullmatch(word) or (_BARE_GIGABYTES.fullmatch(word) if words else None)
         counted = _COUNT.fullmatch(word)
         if not word or word in _NOISE or (words and _SERIES.fullmatch(word)):
             continue
         if stem in _FORMS:
             form = _FORMS[stem]
-        elif memory:
-            gigabytes = int(re.sub(r"\D", "", memory[0]))
+        elif stated:
+            gigabytes = int(re.sub(r"\D", "", stated[0]))
         elif counted and words:
             count = int(counted[1])
         else:

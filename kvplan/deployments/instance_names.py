@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
+from kvplan.catalog.files import Table, config_paths, listed_paths
 from kvplan.catalog.hardware import host_table
 
 _CHIPS = {"gb10": "dgx-spark", "nvidia-gb10": "dgx-spark"}
@@ -12,13 +15,19 @@ _PREFIXES = ("ml.", "standard_")
 
 def instance_host(text: str, extra: tuple[str, ...] = ()) -> str | None:
     """The catalog's host for ``p5.48xlarge``, ``ml.g5.12xlarge``, ``Standard_ND96isr_H100_v5`` or ``a3-highgpu-8g``."""
-    table, plain = host_table(extra), text.strip()
+    table, plain = _table(extra, (*config_paths(), *listed_paths())), text.strip()
     spellings = [plain, plain.lower()]
     for prefix in _PREFIXES:
         if plain.lower().startswith(prefix):
             spellings.append(plain[len(prefix) :])
     spellings += [f"Standard_{plain}", plain.replace("_", "-")]
     return next((found for found in map(table.find, spellings) if found is not None), None)
+
+
+@lru_cache(maxsize=4)
+def _table(extra: tuple[str, ...], files: tuple[str, ...]) -> Table:
+    """All hosts, for the user's catalog ``files`` as they are listed now."""
+    return host_table(extra)
 
 
 def chip_host(product: str) -> str | None:

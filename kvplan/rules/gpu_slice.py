@@ -61,7 +61,7 @@ def mig_slice(gpu: Gpu, profile: str) -> Gpu:
     ):
         raise InputError(f"a {gpu.name} has no MIG slice {profile}")
     part, total = slices / memory_slices, gpu.hbm_bytes
-    own = Interval(*(part * size * share for size, share in zip(total, _VISIBLE, strict=True)))
+    own = Interval(*(part * whole * share for whole, share in zip(total, _VISIBLE, strict=True)))
     return gpu._replace(
         name=f"{gpu.name}, MIG {profile.lower()}",
         hbm_bytes=own if slices < memory_slices else total,

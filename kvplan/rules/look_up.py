@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from kvplan.assess import build_frame, with_compute_device
 from kvplan.assess.frame import Frame
-from kvplan.catalog.models import load_model, model_table
+from kvplan.catalog.models import model_table
 from kvplan.deployments.as_words import Translated, translate, weights_of
 from kvplan.deployments.found import FoundDeployment
 from kvplan.deployments.resolve import DEFAULT_CONTEXT_TOKENS, resolve_on
@@ -17,6 +17,7 @@ from kvplan.errors import CannotJudge, InputError, KvplanError
 from kvplan.rules.context import LENGTHENING, Context, Judged, Problem
 from kvplan.rules.judging import judged_deployment
 from kvplan.rules.kv_types import missing_kernel
+from kvplan.rules.loaded_rows import model_by_name
 from kvplan.rules.named import beside, settings_named_in
 from kvplan.rules.spread import Spread, spread_of
 from kvplan.rules.surroundings import contained, several
@@ -98,11 +99,11 @@ class _LookUp:
         instead = around.facts.model(name)
         try:
             try:
-                return load_model(known, around.catalog)
+                return model_by_name(known, around.catalog)
             except KvplanError:
                 if instead is None:
                     raise
-                return load_model(instead, around.catalog)
+                return model_by_name(instead, around.catalog)
         except KvplanError as error:
             advice = error.help or "add it to a catalog file, and give that to --catalog"
             self._stop("KV412", "unknown", f"the model can't be looked up: {error.message}", "model", remedy=advice)

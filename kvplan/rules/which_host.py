@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kvplan.catalog.hardware import host_table, load_gpu, load_host
+from kvplan.catalog.hardware import host_table
 from kvplan.deployments.as_words import Translated
 from kvplan.deployments.found import FoundDeployment
 from kvplan.deployments.gpu_names import gpu_named, names_a_gpu
@@ -18,6 +18,7 @@ from kvplan.deployments.project_config import ProjectFacts
 from kvplan.domain.host import Host
 from kvplan.errors import InputError, KvplanError
 from kvplan.rules.gpu_slice import cards_with, sliced
+from kvplan.rules.loaded_rows import gpu_by_name, host_by_name
 from kvplan.rules.named import beside
 from kvplan.rules.surroundings import is_other_gpu
 from kvplan.units import shorten
@@ -112,7 +113,7 @@ def _not_contradicted(host: Host, product: str | None) -> Host:
 
 def _loaded(name: str, around: Around, setting: str, gpus: int | None = None) -> Host:
     try:
-        host = load_host(name, around.catalog)
+        host = host_by_name(name, around.catalog)
     except KvplanError as error:
         raise NoHost(f"the host can't be looked up: {error.message}", setting, remedy=error.help) from None
     return host if gpus is None else host._replace(gpus=min(gpus, host.gpus))
@@ -127,7 +128,7 @@ def _of_gpu(text: str, found: FoundDeployment, translated: Translated, around: A
     rows = (around.gpu,) if around.gpu is not None else named.gpus if named else ()
     if not rows:
         raise _nothing(None, text)
-    gpu = load_gpu(rows[0], around.catalog)
+    gpu = gpu_by_name(rows[0], around.catalog)
     ranks = 1
     for name in ("tp", "pp", "dp_local" if "dp_local" in translated.values else "dp"):
         ranks *= max(int(translated.number(name) or 1), 1)
