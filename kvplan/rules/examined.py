@@ -21,6 +21,7 @@ from kvplan.rules.context import Context
 from kvplan.rules.interface import LEVELS, Finding
 from kvplan.rules.look_up import look_up
 from kvplan.rules.surroundings import is_other_gpu
+from kvplan.rules.unresolved import at_best
 from kvplan.rules.which_host import Around, cards_meant, is_scheduler
 from kvplan.units import shorten
 
@@ -40,9 +41,21 @@ def examined(found: FoundDeployment, around: Around) -> tuple[Context, list[Find
         cards = cards_meant(found, translate(found), around)
         if len(cards) < 2:
             _, context, findings = _judged("", found, around)
+            findings += _whatever_is_open(context, around)
         else:
             context, findings = _merged_either([_judged("", found, replace(around, gpu=card)) for card in cards])
     return context, list(_as_severe(findings, around))
+
+
+def _whatever_is_open(context: Context, around: Around) -> Iterator[Finding]:
+    """What fails even with the kindest values of the settings that the file leaves open."""
+    kind = at_best(context.found) if context.judged is None else None
+    if kind is None:
+        return
+    words = " and ".join(f"{item.name} {item.text!r}" for item in context.found.unresolved if item.stops)
+    for item in _judged("", kind, around)[2]:
+        if item.level == "fail" and item.rule in ("KV101", "KV102"):
+            yield replace(item, message=f"whatever {words} is: {item.message}")
 
 
 def check_severities(around_rules: dict[str, Setting]) -> None:

@@ -21,6 +21,7 @@ from kvplan.rules.loaded_rows import model_by_name
 from kvplan.rules.named import beside, settings_named_in
 from kvplan.rules.spread import Spread, spread_of
 from kvplan.rules.surroundings import contained, several
+from kvplan.rules.unresolved import unresolved_problems
 from kvplan.rules.which_engine import which_engine
 from kvplan.rules.which_host import Around, NoHost, which_host
 
@@ -64,11 +65,8 @@ class _LookUp:
 
     def _settings(self) -> None:
         """What the file leaves open, and what it says wrongly."""
-        for item in self.found.unresolved:
-            what = "more arguments" if item.name == "arguments" else item.name
-            message = f"{what} {item.text!r} can't be resolved: {item.reason}"
-            self.problems.append(Problem("KV412", "unknown", message, item.place, "write the value literally"))
-            self.stopped = self.stopped or (item.stops and item.name != "max_model_len")
+        self.problems += unresolved_problems(self.found.unresolved)
+        self.stopped = any(item.stops and item.name != "max_model_len" for item in self.found.unresolved)
         for complaint in (*self.found.complaints, *self.translated.complaints):
             self.problems.append(
                 Problem("KV416", complaint.level, complaint.message, complaint.place, complaint.remedy)

@@ -35,9 +35,10 @@ def which_engine(found: FoundDeployment, words: Words, host: Host | None) -> Whi
         problem = Problem("KV416", "fail", error.message, found.where("engine"), error.help)
         return WhichEngine(words, problem, stops=True)
     if not version:
-        if host is None:
-            return WhichEngine(words)
-        return WhichEngine(words, _unnamed(found, name or natural_engine(host)))
+        engine = name or (natural_engine(host) if host is not None else "")
+        unnamed = _unnamed(found, engine) if engine else None
+        said = unnamed is not None and (host is not None or unnamed.level == "warn")
+        return WhichEngine(words, unnamed if said else None)
     try:
         find_engine(name).resolve_version(version)
     except InputError as error:

@@ -33,3 +33,19 @@ def test_a_model_that_no_catalog_has(tmp_path: Path) -> None:
 
 def test_a_model_path_that_exists_only_in_the_container(tmp_path: Path) -> None:
     assert only(tmp_path, serve("/models/llama-3"), "KV412", host="h100-server").level == "unknown"
+
+
+def test_one_variable_is_one_question(tmp_path: Path) -> None:
+    text = serve("llama3-8b --max-model-len $SOME --max-num-batched-tokens $SOME", "0.19.0")
+    item = only(tmp_path, text, "KV412", host="h100-server")
+    assert "max_model_len, max_num_batched_tokens" in item.message
+
+
+def test_what_fails_whatever_the_answer_is(tmp_path: Path) -> None:
+    """140 GB of weights fit on no card of 80 GB, however much of it vLLM may take."""
+    flags = "meta-llama/Llama-3.1-70B-Instruct --max-model-len 8192 --gpu-memory-utilization $SHARE"
+    result = checked(tmp_path, serve(flags, "0.19.0"), host="h100-server")
+    levels = {item.rule: item.level for item in result.findings}
+    assert levels == {"KV412": "unknown", "KV101": "fail"}
+    small = flags.replace("Llama-3.1-70B", "Llama-3.1-8B")
+    assert found(tmp_path, serve(small, "0.19.0"), "KV101", host="h100-server") == []
