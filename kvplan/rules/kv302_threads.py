@@ -20,6 +20,9 @@ TITLE = "threads are sized by the node, not by the container"
 LEVEL = "warn"
 _VARIABLE = "OMP_NUM_THREADS"
 _BINDING = "VLLM_CPU_OMP_THREADS_BIND"
+_LARGE_NODE = 128.0
+"""CPUs of a node that is not known: the half of most machines with eight GPUs. Above half of a node's CPUs the limit is
+an info: few threads too many are throttled."""
 _PYTORCH = ("vllm", "sglang", "tensorrt-llm")
 
 
@@ -33,21 +36,22 @@ def check(context: Context) -> Iterator[Finding]:
     threads = context.translated.number("omp_num_threads")
     figures = {"cpu_limit": limit, "node_cpus": node, "omp_num_threads": threads}
     remedy = f"{_VARIABLE}={max(1, math.floor(limit))}"
+    level = LEVEL if limit * 2 <= (node if node is not None else _LARGE_NODE) else "info"
     of_node = f"all {node:g} CPUs of the node" if node is not None else "all CPUs of the node"
     if threads is not None:
         if threads > max(limit, 1.0):
             message = f"{_VARIABLE} is {threads:g}, and the container may use {limit:g} CPUs"
-            yield finding(ID, LEVEL, context, ("omp_num_threads", "cpu_limit"), message, figures=figures, remedy=remedy)
+            yield finding(ID, level, context, ("omp_num_threads", "cpu_limit"), message, figures=figures, remedy=remedy)
     elif engine in _PYTORCH and _VARIABLE not in context.found.variables:
         message = f"a CPU limit of {limit:g}, and no {_VARIABLE}: pools of threads are sized for {of_node}"
         yield finding(
-            ID, LEVEL, context, ("cpu_limit",), message, figures=figures,
+            ID, level, context, ("cpu_limit",), message, figures=figures,
             formula="threads of a pool = CPUs of the node <= CPU limit", remedy=remedy,
         )  # fmt: skip
     elif engine == "llama.cpp" and _computes_on_cpu(context):
         message = f"a CPU limit of {limit:g}, and no --threads: llama.cpp starts one for each core of the node"
         yield finding(
-            ID, LEVEL, context, ("cpu_limit",), message, figures=figures,
+            ID, level, context, ("cpu_limit",), message, figures=figures,
             formula="threads = cores of the node <= CPU limit", remedy=f"--threads {max(1, math.floor(limit))}",
         )  # fmt: skip
 

@@ -11,7 +11,9 @@ import math
 import re
 from collections.abc import Iterator
 
-from kvplan.engines.host_lines import busy_cores
+from kvplan.domain.deployment import Layout
+from kvplan.engines.host_lines import CoreLine, busy_cores
+from kvplan.engines.processes import sglang_processes, tensorrt_llm_processes, vllm_processes
 from kvplan.errors import InputError
 from kvplan.rules.context import Context
 from kvplan.rules.interface import Finding, finding
@@ -22,6 +24,7 @@ TITLE = "fewer CPU cores than the engine's processes keep busy"
 LEVEL = "warn"
 UNUSABLE_CPUS, USABLE_CPUS = 5.0, 13.0
 """Logical CPUs of the CPU engine: with so many an answer took 58 s, with so many 1 s."""
+_PROCESSES = {"vllm": vllm_processes, "sglang": sglang_processes, "tensorrt-llm": tensorrt_llm_processes}
 _CPU_IMAGE = re.compile(r"vllm[-_/\w]*cpu|:[^/]*\bcpu\b", re.IGNORECASE)
 
 
@@ -29,15 +32,11 @@ def check(context: Context) -> Iterator[Finding]:
     if runs_on_cpu(context):
         yield from _cpu_engine(context)
         return
-    judged = context.judged
-    if judged is None or judged.share is None:
-        return
-    lines = judged.frame.situation.policy.core_lines
-    neighbours = judged.deployment.neighbours
-    used = busy_cores(lines) * neighbours.tenants + neighbours.cpu_cores
-    there, text = judged.deployment.host.cpu_cores, context.translated.values.get("cpu_limit")
+    lines = _lines(context)
+    used = busy_cores(lines) * max(context.number("tenants"), 1.0) + context.number("other_cpu_cores")
+    there, text = _there(context), context.translated.values.get("cpu_limit")
     what = "the budget is"
-    cores = None if there is None else there.best
+    cores = there
     request = _cpus(context, "cpu_request")
     if text is None and request is not None and request / 2 < used:
         cores, what, text = request / 2, "what is guaranteed is", f"{request:g}"
@@ -51,11 +50,31 @@ def check(context: Context) -> Iterator[Finding]:
             "used_cores": used,
             "limit_cores": cores,
             **{f"{line.name.replace(' ', '_').replace('-', '_')}_cores": line.cores for line in lines},
-            "gpus": judged.deployment.layout.gpus,
         },
         formula=f"{' + '.join(line.name for line in lines)} <= physical cores ({lines[0].source})" if lines else None,
         remedy=f"a CPU limit of {2 * math.ceil(used)}" if text is not None else "a host with more cores",
     )  # fmt: skip
+
+
+def _lines(context: Context) -> tuple[CoreLine, ...]:
+    """The engine's processes; by its ranks alone where the model or the host is not known."""
+    if context.judged is not None:
+        return context.judged.frame.situation.policy.core_lines
+    processes = _PROCESSES.get(context.found.engine)
+    if processes is None or any(item.name in ("tp", "pp", "dp", "arguments") for item in context.found.unresolved):
+        return ()
+    local = "dp_local" if context.has("dp_local") else "dp"
+    tp, pp, dp = (max(int(context.number(name)), 1) for name in ("tp", "pp", local))
+    return processes(Layout(tp=tp, pp=pp, dp=dp))
+
+
+def _there(context: Context) -> float | None:
+    """Physical cores that the deployment may use."""
+    if context.judged is not None:
+        cores = context.judged.deployment.host.cpu_cores
+        return None if cores is None else cores.best
+    limit = _cpus(context, "cpu_limit")
+    return None if limit is None else limit / 2
 
 
 def runs_on_cpu(context: Context) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 from kvplan.assess import build_frame, with_compute_device
@@ -18,12 +19,13 @@ from kvplan.rules.context import LENGTHENING, Context, Judged, Problem
 from kvplan.rules.judging import judged_deployment
 from kvplan.rules.kv_types import missing_kernel
 from kvplan.rules.loaded_rows import model_by_name
-from kvplan.rules.named import beside, settings_named_in
+from kvplan.rules.named import beside, model_in_path, settings_named_in
 from kvplan.rules.spread import Spread, spread_of
 from kvplan.rules.surroundings import contained, several
 from kvplan.rules.unresolved import unresolved_problems
 from kvplan.rules.which_engine import which_engine
 from kvplan.rules.which_host import Around, NoHost, which_host
+from kvplan.units import shorten
 
 _FORMS_WITH_PATHS = ("kvplan", "vllm-config")
 _SIXTEEN_BIT = {"bf16", "fp16", "fp32"}
@@ -94,7 +96,7 @@ class _LookUp:
         """The model of this name; where kvplan does not know it, what the project says that it is."""
         around = self.around
         known = beside(around.folder, name, model_table, around.catalog)
-        instead = around.facts.model(name)
+        instead = around.facts.model(name) or self._called_after(known)
         try:
             try:
                 return model_by_name(known, around.catalog)
@@ -106,6 +108,17 @@ class _LookUp:
             advice = error.help or "add it to a catalog file, and give that to --catalog"
             self._stop("KV412", "unknown", f"the model can't be looked up: {error.message}", "model", remedy=advice)
             return None
+
+    def _called_after(self, path: str) -> str | None:
+        """The model that an absolute path is called after; said, for the folder may hold something else."""
+        if os.path.exists(path) or not (path.startswith("/") or "://" in path or path.startswith("~")):
+            return None
+        named = model_in_path(path, self.around.catalog)
+        if named is not None:
+            message = f"the path {shorten(path)!r} is taken for {named} by its name"
+            remedy = 'say in .kvplan.toml, [models], if it is another: "PATH" = "MODEL"'
+            self._problem("KV412", "info", message, "model", remedy=remedy)
+        return named
 
     def _host(self) -> Host | None:
         try:

@@ -44,3 +44,10 @@ def test_the_engine_for_cpus_computes_on_them(tmp_path: Path, limit: str, level:
     text = pod("--model=Qwen/Qwen2.5-1.5B-Instruct", f"cpu: {limit}", image)
     text = text.replace("    args:", "    command: [vllm, serve]\n    args:")
     assert [item.level for item in found(tmp_path, text, "KV303", "pod.yaml")] == ([level] if level else [])
+
+
+def test_ranks_are_counted_without_a_model_or_a_host(tmp_path: Path) -> None:
+    """A committed vLLM pod of two ranks with cpu: 2, and one that only requests one."""
+    args = "--model=/models/own\n--tensor-parallel-size=2"
+    assert only(tmp_path, pod(args, "nvidia.com/gpu: 2, cpu: 2"), "KV303", "pod.yaml").level == "warn"
+    assert found(tmp_path, pod(args, "nvidia.com/gpu: 2, cpu: 8"), "KV303", "pod.yaml") == []

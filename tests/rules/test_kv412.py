@@ -49,3 +49,12 @@ def test_what_fails_whatever_the_answer_is(tmp_path: Path) -> None:
     assert levels == {"KV412": "unknown", "KV101": "fail"}
     small = flags.replace("Llama-3.1-70B", "Llama-3.1-8B")
     assert found(tmp_path, serve(small, "0.19.0"), "KV101", host="h100-server") == []
+
+
+def test_a_path_that_is_called_after_a_model(tmp_path: Path) -> None:
+    item = only(tmp_path, serve("/models/Qwen3-32B --max-model-len 8192", "0.19.0"), "KV412", host="h100-server")
+    assert (item.level, "Qwen3-32B by its name" in item.message) == ("info", True)
+    hub = "/root/.cache/huggingface/hub/models--Qwen--Qwen3-32B/snapshots/9216db5781bf21249d130ec9da846c4624c16137"
+    assert only(tmp_path, serve(f"{hub} --max-model-len 8192", "0.19.0"), "KV412", host="h100-server").level == "info"
+    for path in ("/models/own", "/models/Qwen3-32B-AWQ-mine", "/data/chat"):
+        assert only(tmp_path, serve(path, "0.19.0"), "KV412", host="h100-server").level == "unknown"
