@@ -36,7 +36,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from kvplan.deployments.found import FoundDeployment, Setting
+from kvplan.deployments.found import FoundDeployment, Place, Setting
 from kvplan.deployments.ignores import Ignore
 from kvplan.deployments.path_globs import glob_matches
 
@@ -52,6 +52,7 @@ class Label:
     gpu: str | None
     """The GPU as a label or an accelerator's name spells it."""
     gpus: int | None
+    place: Place | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,7 +141,7 @@ class _Reader:
 
     def label(self, text: str, value: object) -> Label:
         if isinstance(value, str):
-            return Label(str(self.beside(value)), None, None)
+            return Label(str(self.beside(value)), None, None, self.place("labels", text))
         if not isinstance(value, dict):
             self.wrong('must be a host, or a table such as { gpu = "NVIDIA-L4", gpus = 2 }', "labels", text)
         self.known(value, ("host", "gpu", "gpus"), "labels", text)
@@ -153,7 +153,8 @@ class _Reader:
         host, gpu = (
             self.scalar("text", value[key], "labels", text) if key in value else None for key in ("host", "gpu")
         )
-        return Label(None if host is None else str(self.beside(host)), None if gpu is None else str(gpu), gpus)
+        place = self.place("labels", text)
+        return Label(None if host is None else str(self.beside(host)), None if gpu is None else str(gpu), gpus, place)
 
     def severities(self) -> dict[str, Setting]:
         found = {}

@@ -14,9 +14,10 @@ from kvplan.engines.vllm_terms import default_batch
 from kvplan.results.json_shapes import Json
 from kvplan.results.suppressions import read_baseline, suppressed_by_baseline, suppressed_by_file
 from kvplan.rules.context import Context
-from kvplan.rules.examined import check_severities, examined
+from kvplan.rules.examined import examined
 from kvplan.rules.interface import LEVELS, Finding
 from kvplan.rules.kv410_unreadable import of_file
+from kvplan.rules.project_checks import check_project
 from kvplan.rules.which_host import Around
 
 SCHEMA = "kvplan.check/1"
@@ -94,8 +95,8 @@ def check(
 ) -> CheckResult:
     """Check every deployment in these files and folders. Raises InputError for a path or a baseline that is none."""
     project = load_config(paths)
-    check_severities(project.severities)
     catalog = (*project.catalog, *catalog)
+    check_project(project, catalog)
     baseline = baseline or project.baseline
     known = read_baseline(baseline) if baseline is not None else set()
     if host is not None:

@@ -15,7 +15,7 @@ from kvplan.deployments.as_words import translate
 from kvplan.deployments.found import FoundDeployment, Setting
 from kvplan.deployments.gpu_names import gpu_named
 from kvplan.deployments.instance_names import instance_host
-from kvplan.errors import InputError, KvplanError, did_you_mean
+from kvplan.errors import KvplanError
 from kvplan.rules import all_rules
 from kvplan.rules.context import Context
 from kvplan.rules.interface import LEVELS, Finding
@@ -23,7 +23,6 @@ from kvplan.rules.look_up import look_up
 from kvplan.rules.surroundings import is_other_gpu
 from kvplan.rules.unresolved import at_best
 from kvplan.rules.which_host import Around, cards_meant, is_scheduler
-from kvplan.units import shorten
 
 Judgement = tuple[str, Context, list[Finding]]
 """What was assumed, in words; what was looked up; what was found."""
@@ -56,15 +55,6 @@ def _whatever_is_open(context: Context, around: Around) -> Iterator[Finding]:
     for item in _judged("", kind, around)[2]:
         if item.level == "fail" and item.rule in ("KV101", "KV102"):
             yield replace(item, message=f"whatever {words} is: {item.message}")
-
-
-def check_severities(around_rules: dict[str, Setting]) -> None:
-    """InputError where a project sets the severity of a rule that there is not."""
-    for rule, setting in around_rules.items():
-        if rule not in all_rules():
-            guesses = did_you_mean(rule, list(all_rules()), 1)
-            advice = f"did you mean {guesses[0]}?" if guesses else None
-            raise InputError(f"no rule {shorten(rule)} is known", where=str(setting.place), help=advice)
 
 
 def _judged(words: str, found: FoundDeployment, around: Around) -> Judgement:

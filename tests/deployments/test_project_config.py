@@ -82,10 +82,17 @@ def test_what_can_not_be_used_is_one_line_with_its_place(folder: Path, text: str
     assert "\n" not in str(caught.value)
 
 
-def test_a_rule_that_there_is_not(folder: Path) -> None:
-    (folder / ".kvplan.toml").write_text("[severities]\nKV199 = 'off'\n", encoding="utf-8")
-    with pytest.raises(InputError, match="no rule KV199"):
+@pytest.mark.parametrize(("text", "message"), [
+    ("[severities]\nKV199 = 'off'\n", "no rule KV199"), ("[ignores.'a']\nKV199 = 'x'\n", "no rule KV199"),
+    ("\nhost = 'h100-servr'\n", "no host named 'h100-servr'"), ("[paths.'a']\nhost = 'zz'\n", "no host named 'zz'"),
+    ("[labels]\na = 'zz'\n", "no host named 'zz'"), ("[labels]\na = { gpu = 'Z9000' }\n", "no GPU named 'Z9000'"),
+])  # fmt: skip
+def test_what_it_names_must_be_there(folder: Path, text: str, message: str) -> None:
+    (folder / ".kvplan.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as caught:
         check(["."])
+    assert message in caught.value.message
+    assert caught.value.where == ".kvplan.toml:2"
 
 
 def test_two_configurations_are_one_too_many(folder: Path) -> None:
