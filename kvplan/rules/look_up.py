@@ -28,6 +28,8 @@ from kvplan.rules.which_host import Around, NoHost, which_host
 from kvplan.units import shorten
 
 _FORMS_WITH_PATHS = ("kvplan", "vllm-config")
+MOST_NODES = 1024
+"""Hosts that one replica is judged over."""
 _SIXTEEN_BIT = {"bf16", "fp16", "fp32"}
 
 
@@ -131,6 +133,9 @@ class _LookUp:
     def _limited(self, host: Host) -> Host | None:
         values = self.translated.values
         nodes = self._nodes()
+        if nodes > MOST_NODES:
+            self._stop("KV416", "fail", f"one replica over {nodes:,} hosts can't be", "nodes")
+            return None
         asked = int(self.translated.number("gpus") or 0)
         if asked > host.gpus:
             self._stop("KV301", "fail", f"asks for {asked} GPUs, and {host.name} has {host.gpus}", "gpus")

@@ -24,6 +24,10 @@ from kvplan.rules.surroundings import is_other_gpu
 from kvplan.units import shorten
 
 UNKNOWN_HOST = "only the GPU is known: give --host for cores, host memory and links"
+MOST_GPUS = 1024
+"""Of a machine that is known by its GPUs alone; the largest that are sold as one have 72."""
+MOST_SLICES = 8
+"""Parts of one card that a container may be given."""
 _LABELS = ("instance_type", "gpu_product", "resource_profile")
 
 
@@ -65,7 +69,8 @@ def which_host(found: FoundDeployment, translated: Translated, around: Around) -
         raise NoHost(error.message, *names, "gpu_product") from None
     if part is host:
         return host
-    return part._replace(gpus=max(part.gpus, int(translated.number("gpus") or 1)))
+    asked = int(translated.number("gpus") or 1)
+    return part._replace(gpus=max(part.gpus, min(asked, part.gpus * MOST_SLICES)))
 
 
 def cards_meant(found: FoundDeployment, translated: Translated, around: Around) -> tuple[str, ...]:
@@ -134,6 +139,8 @@ def _of_gpu(text: str, found: FoundDeployment, translated: Translated, around: A
         ranks *= max(int(translated.number(name) or 1), 1)
     counted = gpus or (named.number if named else None)
     count = counted or int(translated.number("gpus") or 0) or ranks
+    if count > MOST_GPUS:
+        raise NoHost(f"no machine has {count:,} GPUs: give --host", "gpus", "tp", "pp", "dp")
     return Host(
         name=rows[0],
         title=f"{count}x {gpu.name}, host not known",

@@ -40,6 +40,15 @@ def test_devices_named_by_a_variable_are_the_gpus(tmp_path: Path) -> None:
     assert found(tmp_path, text.replace("0,1", "0,1,2,3"), "KV301", host="h100-server") == []
 
 
+def test_absurd_counts_are_one_line(tmp_path: Path) -> None:
+    huge = serve("openai/gpt-oss-120b --max-model-len 8192 -tp 1000000", "0.19.0")
+    assert only(tmp_path, huge, "KV301", host="h100-server").level == "fail"
+    label = pod("--model=meta-llama/Llama-3.1-8B-Instruct", "nvidia.com/gpu: 999999999").replace(
+        "  containers:", "  nodeSelector:\n    nvidia.com/gpu.product: NVIDIA-L4\n  containers:"
+    )
+    assert only(tmp_path, label, "KV411", "pod.yaml").level == "unknown"
+
+
 def test_a_layout_that_cannot_start_is_the_only_failure(tmp_path: Path) -> None:
     result = checked(tmp_path, serve("meta-llama/Llama-3.1-70B-Instruct -tp 16"), host="h100-server")
     assert [item.rule for item in result.findings if item.level == "fail"] == ["KV301"]
