@@ -10,6 +10,7 @@
     host = "p5.48xlarge"
     engine = "vllm@0.21"              # the version, where the file names none
     model = "llama3-8b"               # where the file's own name is no model that kvplan knows
+    gpu_fraction = 0.5                # of cards that several share
     [paths."prod/**".workload]        # the tables of kvplan's own deployment file
     context = "32k"
     users = 8
@@ -61,7 +62,7 @@ class PathRule:
 
     pattern: str
     settings: dict[str, Setting]
-    """``host``, ``engine`` and ``model``, and what a workload, objectives and neighbours say, by kvplan's names."""
+    """By kvplan's names: ``host``, ``engine``, ``model`` ..., and what the tables of a deployment file say."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,8 @@ NAMES = (".kvplan.toml", "pyproject.toml")
 _SECTION = re.compile(r"^[ \t]*\[[ \t]*tool[ \t]*\.[ \t]*kvplan[ \t]*[\].]", re.MULTILINE)
 _LINE_OF_ERROR = re.compile(r"\s*\(at (?:line (\d+), column \d+|end of document)\)")
 _TOP = ("host", "margin", "fail_on", "baseline", "catalog", "paths", "labels", "models", "severities", "ignores")
-_PATH_TABLES = ("workload", "objectives", "neighbours", "host_overrides")
-_PATH_KEYS = ("host", "engine", "model", *_PATH_TABLES)
+_PATH_TABLES = tuple(name for name in TABLES if name)
+_PATH_KEYS = {"host": "text", "engine": "text", "model": "text", "gpus": "number", "gpu_fraction": "number"}
 _FAIL_ON = ("fail", "warn", "unknown")
 
 
@@ -117,14 +117,15 @@ class _Reader:
         keys = ("paths", pattern)
         if not isinstance(table, dict):
             self.wrong("must be a table", *keys)
-        self.known(table, _PATH_KEYS, *keys)
+        self.known(table, (*_PATH_KEYS, *_PATH_TABLES), *keys)
         settings: dict[str, Setting] = {}
         for name, value in table.items():
             if name in _PATH_TABLES:
                 settings |= self.inner(name, value, *keys)
             else:
-                text = self.scalar("text", value, *keys, name)
-                settings[name] = Setting(name, self.beside(text) if name == "host" else text, self.place(*keys, name))
+                given = self.scalar(_PATH_KEYS[name], value, *keys, name)
+                given = self.beside(given) if name in ("host", "model") else given
+                settings[name] = Setting(name, given, self.place(*keys, name))
         return PathRule(pattern, settings)
 
     def inner(self, name: str, table: object, *keys: str) -> dict[str, Setting]:
@@ -219,9 +220,12 @@ class _Reader:
         return os.path.join(self.folder, str(value))
 
     def beside(self, value: object) -> str:
-        """A host: a path where there is such a file beside this one, else a name."""
+        """A host or a model: a path where there is such a file beside this one, else a name."""
         path = self.joined(value)
-        return path if str(value).endswith(".toml") and os.path.exists(path) else str(value)
+        plain = re.fullmatch(r"[\w.@-]+(?:/[\w.-]+)?", str(value)) and not str(value).endswith(
+            (".toml", ".json", ".gguf")
+        )
+        return path if not plain and os.path.exists(path) else str(value)
 
     def place(self, *keys: str) -> Place:
         """The line of a key, else of the nearest table around it."""

@@ -74,6 +74,10 @@ class Context:
     judged: Judged | None = None
     lengths: Lengths | None = None
     """Of a workload whose ``context`` states more than one length."""
+    declared_model: Model | None = None
+    """As its config has it: ``model`` may be changed by settings, its windows by a hybrid manager that is off."""
+    mates: tuple[FoundDeployment, ...] = ()
+    """Deployments of the same file on one of the same GPUs."""
 
     def has(self, *names: str) -> bool:
         """Whether the file has any of these settings."""

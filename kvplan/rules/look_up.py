@@ -47,6 +47,7 @@ class _LookUp:
         self.translated: Translated = translate(found)
         self.problems: list[Problem] = []
         self.spread: Spread | None = None
+        self.declared: Model | None = None
         self.stopped = False
 
     def context(self) -> Context:
@@ -58,7 +59,10 @@ class _LookUp:
         if model is not None and host is not None and not self.stopped:
             judged = self._judged(words, model, host)
         lengths = self.spread.lengths if self.spread is not None else None
-        return Context(self.found, self.translated, tuple(self.problems), model, host, judged, lengths)
+        return Context(
+            self.found, self.translated, tuple(self.problems), model, host, judged, lengths, self.declared,
+            self.around.mates,
+        )  # fmt: skip
 
     def _problem(self, rule: str, level: str, message: str, *settings: str, remedy: str | None = None) -> None:
         self.problems.append(Problem(rule, level, message, self.found.where(*settings), remedy))
@@ -90,7 +94,8 @@ class _LookUp:
         model = self._named_model(name)
         if model is None:
             return None
-        if self.translated.is_on("disable_hybrid_kv_cache_manager"):
+        self.declared = model
+        if self.translated.is_on("disable_hybrid_kv_cache_manager") or "hybrid_manager_off_by" in self.found.settings:
             model = model._replace(kv=tuple(layers._replace(window_tokens=None) for layers in model.kv))
         return model
 

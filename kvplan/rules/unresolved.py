@@ -11,6 +11,7 @@ from kvplan.rules.context import Problem
 
 _KINDEST: Final[dict[str, Value]] = {
     "enforce_eager": True,
+    "gpu_fraction": 1.0,
     "gpu_memory_utilization": 1.0,
     "max_num_batched_tokens": 2048,
     "max_num_seqs": 1,

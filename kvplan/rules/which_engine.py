@@ -63,7 +63,7 @@ def moving_tag(image: str) -> str | None:
 
 def _unnamed(found: FoundDeployment, engine: str) -> Problem:
     image = found.notes.get("image")
-    tag = moving_tag(image) if image else None
+    tag = found.notes.get("tag_floats") or (moving_tag(image) if image else None)
     if tag is None:
         return _newest(found, engine, "no engine version is given", "info")
     why = f"the image {shorten(str(image))!r} is not pinned: {tag} is another version tomorrow"

@@ -13,7 +13,7 @@ from kvplan.catalog.hardware import host_table
 from kvplan.deployments.as_words import Translated
 from kvplan.deployments.found import FoundDeployment
 from kvplan.deployments.gpu_names import gpu_named, names_a_gpu
-from kvplan.deployments.instance_names import chip_host, instance_host
+from kvplan.deployments.instance_names import chip_host, family_gpu, instance_host
 from kvplan.deployments.project_config import ProjectFacts
 from kvplan.domain.host import Host
 from kvplan.errors import InputError, KvplanError
@@ -51,6 +51,8 @@ class Around:
     """Of the file, where its form names paths."""
     gpu: str | None = None
     """One of the GPUs that the file's label may mean, where each is judged."""
+    mates: tuple[FoundDeployment, ...] = ()
+    """Deployments of the same file on one of the same GPUs."""
 
     def host_of_others(self) -> str | None:
         """The host of files that name none."""
@@ -101,9 +103,12 @@ def _machine(found: FoundDeployment, translated: Translated, around: Around) -> 
     known = instance_host(instance, around.catalog) if instance else None
     if known is not None:
         return _loaded(known, around, "instance_type")
+    family = family_gpu(instance) if instance else None
     other = around.host_of_others()
     if other:
-        return _not_contradicted(_loaded(other, around, "host"), product)
+        return _not_contradicted(_loaded(other, around, "host"), product or family)
+    if family is not None:
+        return _of_gpu(family, found, translated, around)
     if around.gpu is not None or (product and names_a_gpu(product)):
         return _of_gpu(product or "", found, translated, around)
     raise _nothing(instance, product)
