@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from kvplan.catalog.hardware import load_host
 from kvplan.deployments.as_words import translate
+from kvplan.deployments.commands.flag_history import CHANGED_DEFAULTS
 from kvplan.deployments.found import FoundDeployment, Setting
 from kvplan.deployments.gpu_names import gpu_named
 from kvplan.deployments.instance_names import instance_host
@@ -19,9 +20,11 @@ from kvplan.errors import KvplanError
 from kvplan.rules import all_rules
 from kvplan.rules.context import Context
 from kvplan.rules.interface import LEVELS, Finding
+from kvplan.rules.kv402_version_defects import OWN_DEFAULTS
 from kvplan.rules.look_up import look_up
 from kvplan.rules.surroundings import is_other_gpu
 from kvplan.rules.unresolved import at_best
+from kvplan.rules.which_engine import version_before
 from kvplan.rules.which_host import Around, cards_meant, is_scheduler
 
 Judgement = tuple[str, Context, list[Finding]]
@@ -41,6 +44,7 @@ def examined(found: FoundDeployment, around: Around) -> tuple[Context, list[Find
         if len(cards) < 2:
             _, context, findings = _judged("", found, around)
             findings += _whatever_is_open(context, around)
+            findings += _older_defaults(context, findings, around)
         else:
             context, findings = _merged_either([_judged("", found, replace(around, gpu=card)) for card in cards])
     return context, list(_as_severe(findings, around))
@@ -55,6 +59,30 @@ def _whatever_is_open(context: Context, around: Around) -> Iterator[Finding]:
     for item in _judged("", kind, around)[2]:
         if item.level == "fail" and item.rule in ("KV101", "KV102"):
             yield replace(item, message=f"whatever {words} is: {item.message}")
+
+
+def _older_defaults(context: Context, findings: list[Finding], around: Around) -> Iterator[Finding]:
+    """Where the file names no version: whether it would fail, or pass, with the defaults of an older one."""
+    found = context.found
+    if context.judged is None or "engine" in found.settings:
+        return
+    fails = {item.rule for item in findings if item.level == "fail"}
+    for change in CHANGED_DEFAULTS:
+        own = change.setting in OWN_DEFAULTS
+        if not own or change.engine != found.engine or change.setting in found.settings:
+            continue
+        older = Setting("engine", f"{found.engine}@{version_before(change.since)}", found.place)
+        then = _judged("", replace(found, settings={**found.settings, "engine": older}), around)
+        theirs = {item.rule: item for item in then[2] if item.level == "fail" and item.rule != "KV403"}
+        if then[1].judged is None or bool(set(theirs) - {"KV403"}) == bool(fails - {"KV403"}):
+            continue
+        worst = next(iter(theirs.values()), None)
+        what = f"it fails: {worst.message}" if worst is not None else "it does not fail"
+        message = f"with the default of {change.setting} before {found.engine} {change.since}, {change.before}, {what}"
+        figures = {"since": change.since, "source": change.source}
+        remedy = f"name the version: pin the image's tag, or write {change.setting}"
+        yield Finding("KV402", "warn", found.name, str(found.place), message, figures=figures, remedy=remedy)
+        return
 
 
 def _judged(words: str, found: FoundDeployment, around: Around) -> Judgement:

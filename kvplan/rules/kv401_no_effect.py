@@ -1,10 +1,13 @@
-"""KV401: a setting that the engine never reads, so that another value holds than the file seems to say."""
+"""KV401: a setting that the engine never reads, so that another value holds than the file seems to say.
+
+Only where nothing else in the file sets what the name promises: then a default holds unseen.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvplan.deployments.commands.flag_history import ignored
+from kvplan.deployments.commands.flag_history import ignored_variables
 from kvplan.rules.context import Context
 from kvplan.rules.interface import Finding
 
@@ -15,12 +18,13 @@ LEVEL = "fail"
 
 def check(context: Context) -> Iterator[Finding]:
     found = context.found
-    known = ignored(found.engine)
-    for name, place in {**found.variables, **found.flags}.items():
-        if name not in known:
-            continue
-        why, source = known[name]
-        shown = f"--{name}" if name in found.flags else name
-        message = f"{shown} has no effect: {why} ({source})"
-        figures = {"setting": name, "source": source}
-        yield Finding(ID, LEVEL, found.name, str(place), message, figures=figures, remedy=f"take {shown} out")
+    for item in ignored_variables(found.engine, found.variables, found.settings):
+        yield Finding(
+            ID,
+            LEVEL,
+            found.name,
+            str(found.variables[item.name]),
+            f"{found.engine} does not read {item.name}, so {item.setting} is its default ({item.source})",
+            figures={"name": item.name, "setting": item.setting, "source": item.source},
+            remedy=item.instead,
+        )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from kvplan.deployments.commands.flag_history import CHANGED_DEFAULTS
 from kvplan.engines.versions import release
 from kvplan.errors import InputError
 from kvplan.rules.context import Context
-from kvplan.rules.interface import Finding, finding
+from kvplan.rules.interface import Finding, finding, reported
 
 ID = "KV402"
 TITLE = "a default or a defect of this engine version"
@@ -39,6 +40,10 @@ def _auto_host_tier(context: Context) -> bool:
     return chosen == "true" or (chosen in ("", "auto") and windows and not _is_older(context, "1.3.0"))
 
 
+OWN_DEFAULTS = ("gpu_memory_utilization", "enforce_eager")
+"""Settings whose own default changed: a file that gives them is not concerned. Where it does not, and the verdict is
+another one under the older default, that is said too."""
+
 NOTES = (
     VersionNote(
         "tensorrt-llm",
@@ -55,13 +60,29 @@ NOTES = (
 
 
 def check(context: Context) -> Iterator[Finding]:
+    yield from reported(ID, context)
     engine, version = _engine(context)
+    yield from _changed(context, engine, version)
     for note in NOTES:
         if note.engine == engine and _concerns(note, version) and note.applies(context):
             yield finding(
                 ID, LEVEL, context, note.settings, f"{note.message} ({note.source})",
                 figures={"source": note.source, "first": note.first, "fixed": note.fixed}, remedy=note.remedy,
             )  # fmt: skip
+
+
+def _changed(context: Context, engine: str, version: tuple[int, ...] | None) -> Iterator[Finding]:
+    """What a setting of the file means depends on a version that the file does not name."""
+    for change in CHANGED_DEFAULTS if version is None else ():
+        if change.engine != engine or not context.has(change.setting):
+            continue
+        if context.translated.values.get(change.setting) and change.setting in OWN_DEFAULTS:
+            continue
+        message = f"before {engine} {change.since} {change.before}; since then {change.after} ({change.source})"
+        yield finding(
+            ID, LEVEL, context, (change.setting,), f"{change.setting}: {message}",
+            figures={"since": change.since, "source": change.source}, remedy="name the version: pin the image's tag",
+        )  # fmt: skip
 
 
 def _engine(context: Context) -> tuple[str, tuple[int, ...] | None]:

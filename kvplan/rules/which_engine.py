@@ -51,6 +51,12 @@ def which_engine(found: FoundDeployment, words: Words, host: Host | None) -> Whi
     return WhichEngine(words)
 
 
+def version_before(since: str) -> str:
+    """A version of the series before: ``0.20`` -> ``0.19``."""
+    major, minor = (*release(since), 0)[:2]
+    return f"{major}.{minor - 1}" if minor else f"{major - 1}.99"
+
+
 def moving_tag(image: str) -> str | None:
     """The tag of an image that may be another image tomorrow: ``latest``, or none at all; None for a fixed one."""
     if "@sha256:" in image:

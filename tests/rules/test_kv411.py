@@ -14,7 +14,9 @@ LARGE = "--model=Qwen/Qwen2.5-32B-Instruct\n--max-model-len=4096"
 def labelled(
     product: str, args: str = LLAMA, key: str = "nvidia.com/gpu.product", limits: str = "nvidia.com/gpu: 1"
 ) -> str:
-    return pod(args, limits).replace("  containers:", f"  nodeSelector:\n    {key}: {product}\n  containers:")
+    return pod(args, limits, "vllm/vllm-openai:v0.19.0").replace(
+        "  containers:", f"  nodeSelector:\n    {key}: {product}\n  containers:"
+    )
 
 
 def judged(folder: Path, text: str, host: str | None = None) -> tuple[str | None, set[tuple[str, str]]]:

@@ -1,55 +1,89 @@
-"""Flags that came and went, and names that an engine never reads, by engine."""
+"""What engines no longer take, do not take yet, never took, and what they came to mean: flags, variables, defaults."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from kvplan.engines.versions import release
 
 
-class FlagChange(NamedTuple):
-    """A flag's life."""
+class Life(NamedTuple):
+    """The releases that have a flag. None: before the oldest release that was read, or still there."""
+
+    added: str | None
+    removed: str | None
+
+
+class NotThere(NamedTuple):
+    """A flag that one version does not have."""
 
     flag: str
-    """Long, without its dashes."""
-    added: str | None
-    """The first version that has it; None: as long as kvplan looks back."""
     removed: str | None
-    """The first version that refuses it; None: it is still there."""
-    effect: str
-    """What happens with it, or instead of it."""
+    """The release that took it out; None where the version is older than the flag."""
+    added: str | None
+    instead: str | None
     source: str
 
 
-_HISTORY: dict[str, tuple[FlagChange, ...]] = {
-    "vllm": (
-        FlagChange(
-            "swap-space",
-            None,
-            "0.18.0",
-            "an unknown argument: the server does not start",
-            "https://github.com/unslothai/unsloth-zoo/issues/1210",
-        ),
-    ),
-}
+class Ignored(NamedTuple):
+    """A name that looks like a setting and that nothing reads."""
 
-_IGNORED: dict[str, dict[str, tuple[str, str]]] = {
-    "vllm": {
-        "MAX_SEQUENCE_LENGTH": (
-            "vLLM reads no such variable: the length is the model's own",
-            "https://github.com/vllm-project/vllm/issues/10517",
-        ),
-        "LMCACHE_CONFIG_PATH": (
-            "LMCache reads LMCACHE_CONFIG_FILE: its defaults hold, 5 GiB for each rank",
-            "https://docs.lmcache.ai/api_reference/configurations.html",
-        ),
-    },
-}
+    name: str
+    setting: str
+    """The setting that it does not change."""
+    instead: str
+    source: str
 
 
-def history(engine: str) -> tuple[FlagChange, ...]:
-    """What changed under an engine's flags."""
-    return _HISTORY.get(engine, ())
+class ChangedDefault(NamedTuple):
+    """A default that is another one since a release."""
+
+    engine: str
+    setting: str
+    since: str
+    before: str
+    after: str
+    source: str
 
 
-def ignored(engine: str) -> dict[str, tuple[str, str]]:
-    """Name of a flag or a variable -> why the engine does not read it, and the source."""
-    return _IGNORED.get(engine, {})
+CHANGED_DEFAULTS: Final = (
+    ChangedDefault("vllm", "gpu_memory_utilization", "0.20", "0.9", "0.92", "CacheConfig, vLLM 0.19.1 and 0.20.0"),
+    ChangedDefault("vllm", "kv_transfer_config", "0.23", "any connector turns the hybrid KV manager off",
+                   "only a connector without support for it does", "VllmConfig, vLLM 0.22.1 and 0.23.0"),
+)  # fmt: skip
+
+_LIVES: Final = {"vllm": {"swap-space": Life(None, "0.18.0"), "kv-offloading-size": Life("0.11.1", None)}}
+_IGNORED: Final = (
+    Ignored("MAX_SEQUENCE_LENGTH", "max_model_len", "--max-model-len", "vLLM issue 10517: the model's own limit held"),
+)
+
+
+def life_of(engine: str, flag: str) -> Life | None:
+    """The releases that have a long flag; None for an engine whose releases were not read, and for no flag of it."""
+    return _LIVES.get(engine, {}).get(flag)
+
+
+def not_there(engine: str, version: str, flags: Iterable[str]) -> Iterator[NotThere]:
+    """The flags that this version of the engine does not have, though another one does: it refuses to start."""
+    now = _padded(version)
+    for flag in flags:
+        life = life_of(engine, flag)
+        if life is None:
+            continue
+        gone = life.removed is not None and now >= _padded(life.removed)
+        if gone or (life.added is not None and now < _padded(life.added)):
+            yield NotThere(flag, life.removed if gone else None, life.added, None, "vLLM's argument definitions")
+
+
+def ignored_variables(engine: str, variables: Iterable[str], settings: Iterable[str]) -> Iterator[Ignored]:
+    """Variables that name a setting and change nothing, where the command line does not set it either."""
+    given = set(settings)
+    for name in variables:
+        found = next((item for item in _IGNORED if item.name == name), None)
+        if found is not None and engine == "vllm" and found.setting not in given:
+            yield found
+
+
+def _padded(version: str) -> tuple[int, ...]:
+    return (*release(version), 0, 0, 0)[:4]
