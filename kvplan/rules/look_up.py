@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 
 from kvplan.assess import build_frame, with_compute_device
 from kvplan.assess.frame import Frame
-from kvplan.catalog.models import model_table
 from kvplan.deployments.as_words import Translated, translate, weights_of
 from kvplan.deployments.found import FoundDeployment
 from kvplan.deployments.resolve import DEFAULT_CONTEXT_TOKENS, resolve_on
@@ -18,14 +16,13 @@ from kvplan.errors import CannotJudge, InputError, KvplanError
 from kvplan.rules.context import LENGTHENING, Context, Judged, Problem
 from kvplan.rules.judging import judged_deployment
 from kvplan.rules.kv_types import missing_kernel
-from kvplan.rules.loaded_rows import model_by_name
-from kvplan.rules.named import beside, model_in_path, settings_named_in
+from kvplan.rules.named import settings_named_in
 from kvplan.rules.spread import Spread, spread_of
 from kvplan.rules.surroundings import contained, several
 from kvplan.rules.unresolved import unresolved_problems
 from kvplan.rules.which_engine import which_engine
 from kvplan.rules.which_host import Around, NoHost, which_host
-from kvplan.units import shorten
+from kvplan.rules.which_model import which_model
 
 _FORMS_WITH_PATHS = ("kvplan", "vllm-config")
 MOST_NODES = 1024
@@ -91,41 +88,16 @@ class _LookUp:
             if not any(item.name == "model" for item in self.found.unresolved):
                 self._stop("KV412", "unknown", "no model is named", remedy="name it in the file")
             return None
-        model = self._named_model(name)
+        chosen = which_model(self.found, name, self.around)
+        self.problems += [chosen.problem] if chosen.problem is not None else []
+        model = chosen.model
         if model is None:
+            self.stopped = True
             return None
         self.declared = model
         if self.translated.is_on("disable_hybrid_kv_cache_manager") or "hybrid_manager_off_by" in self.found.settings:
             model = model._replace(kv=tuple(layers._replace(window_tokens=None) for layers in model.kv))
         return model
-
-    def _named_model(self, name: str) -> Model | None:
-        """The model of this name; where kvplan does not know it, what the project says that it is."""
-        around = self.around
-        known = beside(around.folder, name, model_table, around.catalog)
-        instead = around.facts.model(name) or self._called_after(known)
-        try:
-            try:
-                return model_by_name(known, around.catalog)
-            except KvplanError:
-                if instead is None:
-                    raise
-                return model_by_name(instead, around.catalog)
-        except KvplanError as error:
-            advice = error.help or "add it to a catalog file, and give that to --catalog"
-            self._stop("KV412", "unknown", f"the model can't be looked up: {error.message}", "model", remedy=advice)
-            return None
-
-    def _called_after(self, path: str) -> str | None:
-        """The model that an absolute path is called after; said, for the folder may hold something else."""
-        if os.path.exists(path) or not (path.startswith("/") or "://" in path or path.startswith("~")):
-            return None
-        named = model_in_path(path, self.around.catalog)
-        if named is not None:
-            message = f"the path {shorten(path)!r} is taken for {named} by its name"
-            remedy = 'say in .kvplan.toml, [models], if it is another: "PATH" = "MODEL"'
-            self._problem("KV412", "info", message, "model", remedy=remedy)
-        return named
 
     def _host(self) -> Host | None:
         try:
