@@ -21,6 +21,7 @@ from kvplan.units import shorten
 __all__ = [
     "LINK_CLASSES_GB_PER_S",
     "HostListing",
+    "gpu_memories",
     "host_table",
     "link_named",
     "list_hosts",
@@ -138,6 +139,20 @@ def load_gpu(name: str, extra: Sequence[str] = ()) -> Gpu:
     if "hbm_gib" not in row:
         raise InputError(f"{found} has no memory of its own: name a host that has it", help="kvplan host list")
     return gpu_of(found, row, file.path, pool_gib=None)
+
+
+def gpu_memories(extra: Sequence[str] = ()) -> list[tuple[str, tuple[str, ...], float]]:
+    """(name, aliases, visible GiB) of every GPU with memory of its own, in file order."""
+    gpus = Table("gpus", catalog_files(SHIPPED, extra))
+    aliases: dict[str, list[str]] = {}
+    for alias, name in gpus.aliases().items():
+        aliases.setdefault(name, []).append(alias)
+    found = []
+    for name in gpus.names():
+        memory_gib = best_of(gpus.figures(name, ("hbm_gib",)).get("hbm_gib"))
+        if memory_gib is not None:
+            found.append((name, tuple(aliases.get(name, ())), memory_gib))
+    return found
 
 
 def _host_of_file(path: str, extra: Sequence[str]) -> Host:

@@ -27,7 +27,7 @@ def check_command(
     paths: _Paths,
     host: g.Host = None,
     catalog: o.Catalogs = None,
-    fail_on: g.FailOn = "fail",
+    fail_on: g.FailOn = None,
     exit_zero: g.ExitZero = False,
     allow_empty: g.AllowEmpty = False,
     baseline: g.BaselineFile = None,

@@ -31,7 +31,7 @@ def diff_command(
     paths: _Paths = None,
     host: g.Host = None,
     catalog: o.Catalogs = None,
-    fail_on: g.FailOn = "fail",
+    fail_on: g.FailOn = None,
     exit_zero: g.ExitZero = False,
     allow_empty: g.AllowEmpty = False,
     baseline: g.BaselineFile = None,

@@ -19,9 +19,9 @@ Host = Annotated[
                  autocompletion=o.complete_host),
 ]  # fmt: skip
 FailOn = Annotated[
-    str,
-    typer.Option("--fail-on", rich_help_panel=_GATE,
-                 help="Exit 1 from this level on: fail; warn (and fail); unknown (and both)."),
+    str | None,
+    typer.Option("--fail-on", rich_help_panel=_GATE, show_default=False,
+                 help="Exit 1 from this level on: fail (unless told); warn (and fail); unknown (and both)."),
 ]  # fmt: skip
 ExitZero = Annotated[
     bool, typer.Option("--exit-zero", help="Exit 0 in spite of findings: only report.", rich_help_panel=_GATE)
@@ -57,10 +57,10 @@ Output = Annotated[
 
 
 def gate_of(
-    fail_on: str, *, exit_zero: bool, allow_empty: bool, baseline: str | None, update_baseline: bool = False
+    fail_on: str | None, *, exit_zero: bool, allow_empty: bool, baseline: str | None, update_baseline: bool = False
 ) -> Gate:
     """The options together. InputError for a level that is none, and for an update of nothing."""
-    if fail_on not in FAIL_ON:
+    if fail_on is not None and fail_on not in FAIL_ON:
         raise InputError(f"--fail-on {fail_on!r} is not known", help="known: " + ", ".join(FAIL_ON))
     if update_baseline and not baseline:
         raise InputError("--update-baseline needs --baseline FILE, the file to write")

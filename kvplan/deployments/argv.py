@@ -30,6 +30,8 @@ class Arguments:
     settings: dict[str, Setting] = field(default_factory=dict)
     unresolved: list[Unresolved] = field(default_factory=list)
     complaints: list[Complaint] = field(default_factory=list)
+    flags: dict[str, Place] = field(default_factory=dict)
+    """Every long flag that is written, with or without a setting, and where first."""
 
     def put(self, name: str, value: Value, word: Word) -> None:
         """Keep a setting, or say why it has no value."""
@@ -70,6 +72,8 @@ def _read_flag(table: FlagTable, words: Sequence[Word], index: int, found: Argum
     word = words[index - 1]
     written, equals, text = word.text.partition("=")
     flag = table.named(written)
+    if flag is not None:
+        found.flags.setdefault(flag.removeprefix("no-"), word.place)
     values: list[Word] = [replace(word, text=text)] if equals else []
     wants = table.takes_value(flag) if flag else None
     if not equals and wants is not False:

@@ -67,6 +67,12 @@ class FoundDeployment:
     """The engine that this form starts; the setting ``engine`` names another, or its version."""
     notes: dict[str, str] = field(default_factory=dict)
     """Facts that are no settings: ``image`` as written."""
+    image_place: Place | None = None
+    """Where the container's image is named."""
+    flags: dict[str, Place] = field(default_factory=dict)
+    """Flags of the engine that the file writes, long and without dashes, those that fill no setting too."""
+    variables: dict[str, Place] = field(default_factory=dict)
+    """Environment variables that the engine is started with."""
     annotations: dict[str, Setting] = field(default_factory=dict)
     """Kubernetes annotations that speak to kvplan: ``kvplan.dev/ignore.KV201``."""
 

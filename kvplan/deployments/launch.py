@@ -56,4 +56,7 @@ def deployment_of(
         complaints=(*launch.arguments.complaints, *complaints),
         engine=launch.engine,
         notes={"image": launch.image} if launch.image else {},
+        image_place=launch.image_place,
+        flags=launch.arguments.flags,
+        variables={name: word.place for name, word in launch.environment.items()},
     )

@@ -59,5 +59,7 @@ def _padded_experts(deployment: Deployment) -> float:
     if experts is None or scheme.name != "mxfp4":
         return 0.0
     width = experts.intermediate_size // layout.tp
+    if width == 0:
+        return 0.0  # more ranks than columns: a layout that is refused
     padded = -(-width // _MXFP4_TILE) * _MXFP4_TILE
     return deployment.weight_parts.experts / layout.expert_gpus * (padded / width - 1.0)

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
 from kvplan.deployments.found import FoundDeployment
 from kvplan.deployments.ignores import Ignore
 from kvplan.deployments.interface import Source
+from kvplan.deployments.project_config import ProjectConfig, load_config
 from kvplan.deployments.source_files import read_source
 from kvplan.deployments.sources import read_deployments
 from kvplan.results.baseline import Baseline, read_baseline, write_baseline
 from kvplan.results.check_json import check_json
 from kvplan.results.fingerprints import Identity, identities
 from kvplan.results.json_shapes import Json
-from kvplan.results.look_ups import LookUps
 from kvplan.results.places import Root
 from kvplan.results.suppressions import Suppressions, paths_of
-from kvplan.rules import all_rules
 from kvplan.rules.card_mates import mates_of
 from kvplan.rules.context import Context
+from kvplan.rules.examined import examined
 from kvplan.rules.interface import LEVELS, Finding
 from kvplan.rules.kv410_unreadable import of_file
+from kvplan.rules.project_checks import check_project
+from kvplan.rules.which_host import Around
 
 FAIL_ON = ("fail", "warn", "unknown")
 _OUTCOMES = {"fail": "no", "warn": "tight", "unknown": "unknown"}
@@ -32,7 +34,8 @@ _OUTCOMES = {"fail": "no", "warn": "tight", "unknown": "unknown"}
 class Gate:
     """What ends a job: from which level on findings count, and which don't."""
 
-    fail_on: str = "fail"
+    fail_on: str | None = None
+    """From ``fail`` on where nobody says another level."""
     exit_zero: bool = False
     allow_empty: bool = False
     """That nothing is recognised is fine."""
@@ -42,7 +45,7 @@ class Gate:
 
     def counts(self, level: str) -> bool:
         """Whether an open finding of this level fails the job."""
-        return level in FAIL_ON[: FAIL_ON.index(self.fail_on) + 1]
+        return level in FAIL_ON[: FAIL_ON.index(self.fail_on or FAIL_ON[0]) + 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,29 +115,43 @@ def check(
 ) -> CheckResult:
     """Check every deployment in these files and folders. Raises InputError for a path or a baseline that is none.
 
-    ``ignores`` are those of the repository's configuration; dates are held against ``today``.
+    ``ignores`` come beside those of the repository's configuration; dates are held against ``today``.
     """
-    gate, root = gate or Gate(), root or Root()
+    root = root or Root()
+    project = load_config(paths)
+    gate = _gate_of(gate or Gate(), project)
+    catalog = (*project.catalog, *catalog)
+    check_project(project, catalog)
     baseline = read_baseline(gate.baseline) if gate.baseline and not gate.update_baseline else None
     if host is not None:
         from kvplan.catalog.hardware import load_host
 
         load_host(host, catalog)  # a misspelt --host is a usage error, not one finding for each file
     found, unreadable = read_deployments(paths)
-    look_ups = LookUps()
     together = [item for item, _ in found]
-    contexts = [
-        replace(look_ups.context(item, host, catalog, source.folder), mates=mates_of(item, together))
-        for item, source in found
-    ]
+    answers = []
+    for item, source in found:
+        facts = project.facts_for(source.path)
+        answers.append(examined(item, Around(host, facts, catalog, source.folder, mates=mates_of(item, together))))
+    ignores = (*ignores, *_of_root(project, root))
     book = Suppressions(_texts(found), ignores, root, today or date.today())
-    groups = [[finding for rule in all_rules().values() for finding in rule.check(context)] for context in contexts]
-    applied = [
-        book.apply(own, context.found, judged=context.judged is not None)
-        for own, context in zip(groups, contexts, strict=True)
-    ]
+    applied = [book.apply(own, context.found, judged=context.judged is not None) for context, own in answers]
     others = book.apply(map(of_file, unreadable), None, judged=False)
+    contexts = [context for context, _ in answers]
     return _finished(contexts, [*applied, [*others, *book.faults()]], gate, root, baseline)
+
+
+def _gate_of(gate: Gate, project: ProjectConfig) -> Gate:
+    """What the project says counts where the command says nothing."""
+    return replace(gate, fail_on=gate.fail_on or project.fail_on, baseline=gate.baseline or project.baseline)
+
+
+def _of_root(project: ProjectConfig, root: Root) -> Iterator[Ignore]:
+    """The project's ignores, their patterns seen from the root instead of the folder of its file."""
+    folder = root.path(project.folder or ".")
+    for item in project.ignores:
+        inside = item.path_glob if "/" in item.path_glob.rstrip("/") else f"**/{item.path_glob}"
+        yield item if folder in (".", "") else replace(item, path_glob=f"{folder}/{inside}")
 
 
 def _finished(

@@ -119,13 +119,13 @@ def diff(
 
 
 def _gate(
-    *, baseline: Name | None, update_baseline: bool = False, fail_on: str = "fail", exit_zero: bool = False,
+    *, baseline: Name | None, update_baseline: bool = False, fail_on: str | None = None, exit_zero: bool = False,
     allow_empty: bool = False,
 ) -> Gate:  # fmt: skip
     """What makes ``exit_code``. InputError for a level that is none."""
     from kvplan.results.check import FAIL_ON, Gate
 
-    if fail_on not in FAIL_ON:
+    if fail_on is not None and fail_on not in FAIL_ON:
         raise InputError(f"fail_on {shorten(repr(fail_on))} is not known", help="known: " + ", ".join(FAIL_ON))
     if update_baseline and baseline is None:
         raise InputError("update_baseline needs baseline, the file to write")

@@ -1,58 +1,112 @@
-"""KV303: fewer CPU cores than the engine's processes, or the strategy's own work on the CPU, keep busy.
+"""KV303: fewer CPU cores than the engine's processes keep busy.
 
-Too few cores for the engine's processes is a WARN: it slows things down, and no hard threshold is published. Where a
-strategy attends or searches on the CPU, cores are a budget like any other.
+A warning and no more: too few cores slow things down, no hard threshold is published, and one public claim of a gain
+was withdrawn. The CPU engine is another matter: its cores are what computes. On it, an answer took a minute with 5 CPUs
+and a second with 13. Source: gateway-api-inference-extension, pull request 464.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 
-from kvplan.domain.interval import Interval
-from kvplan.engines.host_lines import busy_cores
-from kvplan.rules.context import Context, Judged
-from kvplan.rules.fitting import level_of
+from kvplan.domain.deployment import Layout
+from kvplan.engines.host_lines import CoreLine, busy_cores
+from kvplan.engines.processes import sglang_processes, tensorrt_llm_processes, vllm_processes
+from kvplan.errors import InputError
+from kvplan.rules.context import Context
 from kvplan.rules.interface import Finding, finding
+from kvplan.rules.surroundings import cpus
 
 ID = "KV303"
-TITLE = "CPU cores are over their budget"
+TITLE = "fewer CPU cores than the engine's processes keep busy"
 LEVEL = "warn"
+UNUSABLE_CPUS, USABLE_CPUS = 5.0, 13.0
+"""Logical CPUs of the CPU engine: with so many an answer took 58 s, with so many 1 s."""
+_PROCESSES = {"vllm": vllm_processes, "sglang": sglang_processes, "tensorrt-llm": tensorrt_llm_processes}
+_CPU_IMAGE = re.compile(r"vllm[-_/\w]*cpu|:[^/]*\bcpu\b", re.IGNORECASE)
 
 
 def check(context: Context) -> Iterator[Finding]:
-    judged = context.judged
-    if judged is None or judged.share is None or judged.deployment.host.cpu_cores is None:
+    if runs_on_cpu(context):
+        yield from _cpu_engine(context)
         return
-    used, own = _used(judged)
-    there = judged.deployment.host.cpu_cores
-    level = level_of(used, there)
-    if level is None:
+    lines = _lines(context)
+    used = busy_cores(lines) * max(context.number("tenants"), 1.0) + context.number("other_cpu_cores")
+    there, text = _there(context), context.translated.values.get("cpu_limit")
+    what = "the budget is"
+    cores = there
+    request = _cpus(context, "cpu_request")
+    if text is None and request is not None and request / 2 < used:
+        cores, what, text = request / 2, "what is guaranteed is", f"{request:g}"
+    if cores is None or used <= cores:
         return
-    if not own:
-        level = LEVEL
-    limit = context.translated.values.get("cpu_limit")
-    half = f": a limit of {limit} logical CPUs, two to a core" if limit is not None else ""
-    message = f"{used.best:.3g} CPU cores are kept busy, and the budget is {there.best:.3g}{half}"
+    half = f": {text} logical CPUs, two to a core" if text is not None else ""
     yield finding(
-        ID, level, context, ("cpu_limit", "cpu_cores", "strategy", "model"), message,
+        ID, LEVEL, context, ("cpu_limit", "cpu_request", "cpu_cores", "model"),
+        f"{used:.3g} CPU cores are kept busy, and {what} {cores:.3g}{half}",
         figures={
-            "used_cores": dict(used._asdict()),
-            "limit_cores": there.best,
-            "engine_cores": busy_cores(judged.frame.situation.policy.core_lines),
-            "gpus": judged.deployment.layout.gpus,
+            "used_cores": used,
+            "limit_cores": cores,
+            **{f"{line.name.replace(' ', '_').replace('-', '_')}_cores": line.cores for line in lines},
         },
-        formula="2 + one for each GPU (vLLM) + the strategy's look-ups and attention <= physical cores",
-        remedy=f"a CPU limit of {2 * math.ceil(used.best)}" if context.has("cpu_limit") else "a host with more cores",
+        formula=f"{' + '.join(line.name for line in lines)} <= physical cores ({lines[0].source})" if lines else None,
+        remedy=f"a CPU limit of {2 * math.ceil(used)}" if text is not None else "a host with more cores",
     )  # fmt: skip
 
 
-def _used(judged: Judged) -> tuple[Interval, bool]:
-    """Cores in use, and whether the strategy's own work is among them."""
-    budget = judged.configured.budgets.get("cpu_cores")
-    neighbours = judged.deployment.neighbours
-    engine = busy_cores(judged.frame.situation.policy.core_lines) * neighbours.tenants + neighbours.cpu_cores
-    if budget is None or budget.used is None:
-        return Interval.exact(engine), False
-    own = any(part.name in ("look-up", "attention") for part in budget.parts)
-    return (budget.used, True) if own else (Interval.exact(engine), False)
+def _lines(context: Context) -> tuple[CoreLine, ...]:
+    """The engine's processes; by its ranks alone where the model or the host is not known."""
+    if context.judged is not None:
+        return context.judged.frame.situation.policy.core_lines
+    processes = _PROCESSES.get(context.found.engine)
+    if processes is None or any(item.name in ("tp", "pp", "dp", "arguments") for item in context.found.unresolved):
+        return ()
+    local = "dp_local" if context.has("dp_local") else "dp"
+    tp, pp, dp = (max(int(context.number(name)), 1) for name in ("tp", "pp", local))
+    return processes(Layout(tp=tp, pp=pp, dp=dp))
+
+
+def _there(context: Context) -> float | None:
+    """Physical cores that the deployment may use."""
+    if context.judged is not None:
+        cores = context.judged.deployment.host.cpu_cores
+        return None if cores is None else cores.best
+    limit = _cpus(context, "cpu_limit")
+    return None if limit is None else limit / 2
+
+
+def runs_on_cpu(context: Context) -> bool:
+    """Whether this is vLLM's engine for CPUs: by its image or its variables, or on a host without a GPU."""
+    found = context.found
+    if found.engine not in ("", "vllm"):
+        return False
+    image = found.notes.get("image", "")
+    variables = any(name.startswith("VLLM_CPU_") for name in found.variables)
+    gpu = context.host.gpu if context.host is not None else None
+    return bool(_CPU_IMAGE.search(image)) or variables or (gpu is not None and gpu.kernel_class == "cpu")
+
+
+def _cpu_engine(context: Context) -> Iterator[Finding]:
+    limit = _cpus(context, "cpu_limit")
+    given = limit if limit is not None else _cpus(context, "cpu_request")
+    if given is None or given >= USABLE_CPUS:
+        return
+    level = "fail" if limit is not None and limit <= UNUSABLE_CPUS else LEVEL
+    message = (
+        f"{given:g} CPUs for the CPU engine: with {UNUSABLE_CPUS:g} a short answer took 58 s, with {USABLE_CPUS:g} 1 s"
+    )
+    yield finding(
+        ID, level, context, ("cpu_limit", "cpu_request"), message,
+        figures={"cpus": given, "unusable_cpus": UNUSABLE_CPUS, "usable_cpus": USABLE_CPUS},
+        formula="CPUs of the container >= what was seen to answer", remedy=f"a CPU limit of {USABLE_CPUS:g}",
+    )  # fmt: skip
+
+
+def _cpus(context: Context, name: str) -> float | None:
+    text = context.translated.values.get(name)
+    try:
+        return None if text is None else cpus(str(text))
+    except InputError:
+        return None

@@ -2,43 +2,45 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kvplan.assess import build_frame, with_compute_device
 from kvplan.assess.frame import Frame
-from kvplan.catalog.hardware import host_table, load_host
-from kvplan.catalog.models import load_model, model_table
 from kvplan.deployments.as_words import Translated, translate, weights_of
 from kvplan.deployments.found import FoundDeployment
 from kvplan.deployments.resolve import DEFAULT_CONTEXT_TOKENS, resolve_on
 from kvplan.deployments.words import AUTO_LENGTHS, Words
 from kvplan.domain.host import Host
 from kvplan.domain.model import Model
-from kvplan.engines import find_engine, natural_engine
-from kvplan.engines.versions import release
 from kvplan.errors import CannotJudge, InputError, KvplanError
 from kvplan.rules.context import LENGTHENING, Context, Judged, Problem
 from kvplan.rules.judging import judged_deployment
 from kvplan.rules.kv_types import missing_kernel
-from kvplan.rules.named import beside, settings_named_in
+from kvplan.rules.named import settings_named_in
 from kvplan.rules.spread import Spread, spread_of
-from kvplan.rules.surroundings import contained, is_other_gpu, several
+from kvplan.rules.surroundings import contained, several
+from kvplan.rules.unresolved import unresolved_problems
+from kvplan.rules.which_engine import which_engine
+from kvplan.rules.which_host import Around, NoHost, which_host
+from kvplan.rules.which_model import which_model
 
 _FORMS_WITH_PATHS = ("kvplan", "vllm-config")
+MOST_NODES = 1024
+"""Hosts that one replica is judged over."""
 _SIXTEEN_BIT = {"bf16", "fp16", "fp32"}
 
 
-def look_up(
-    found: FoundDeployment, default_host: str | None, catalog: tuple[str, ...] = (), folder: str = ""
-) -> Context:
-    """Everything about one found deployment. Paths that its file names begin in ``folder``."""
-    return _LookUp(found, default_host, catalog, folder).context()
+def look_up(found: FoundDeployment, around: Around) -> Context:
+    """Everything about one found deployment. Paths that its file names begin in the folder of ``around``."""
+    return _LookUp(found, around).context()
 
 
 class _LookUp:
     """One look-up; ``problems`` grows, and ``stopped`` says that a verdict would be a guess."""
 
-    def __init__(self, found: FoundDeployment, default_host: str | None, catalog: tuple[str, ...], folder: str) -> None:
-        self.found, self.default_host, self.catalog = found, default_host, catalog
-        self.folder = folder if found.form in _FORMS_WITH_PATHS else ""
+    def __init__(self, found: FoundDeployment, around: Around) -> None:
+        folder = around.folder if found.form in _FORMS_WITH_PATHS else ""
+        self.found, self.around = found, replace(around, folder=folder)
         self.translated: Translated = translate(found)
         self.problems: list[Problem] = []
         self.spread: Spread | None = None
@@ -49,12 +51,15 @@ class _LookUp:
         self._settings()
         model = self._model()
         host = self._host()
-        words = self._engine(self.translated.words, host)
+        words = self._engine(host)
         judged = None
         if model is not None and host is not None and not self.stopped:
             judged = self._judged(words, model, host)
         lengths = self.spread.lengths if self.spread is not None else None
-        return Context(self.found, self.translated, tuple(self.problems), model, host, judged, lengths, self.declared)
+        return Context(
+            self.found, self.translated, tuple(self.problems), model, host, judged, lengths, self.declared,
+            self.around.mates,
+        )  # fmt: skip
 
     def _problem(self, rule: str, level: str, message: str, *settings: str, remedy: str | None = None) -> None:
         self.problems.append(Problem(rule, level, message, self.found.where(*settings), remedy))
@@ -65,18 +70,15 @@ class _LookUp:
 
     def _settings(self) -> None:
         """What the file leaves open, and what it says wrongly."""
-        for item in self.found.unresolved:
-            what = "more arguments" if item.name == "arguments" else item.name
-            message = f"{what} {item.text!r} can't be resolved: {item.reason}"
-            self.problems.append(Problem("KV412", "unknown", message, item.place, "write the value literally"))
-            self.stopped = self.stopped or (item.stops and item.name != "max_model_len")
+        self.problems += unresolved_problems(self.found.unresolved)
+        self.stopped = any(item.stops and item.name != "max_model_len" for item in self.found.unresolved)
         for complaint in (*self.found.complaints, *self.translated.complaints):
             self.problems.append(
                 Problem("KV416", complaint.level, complaint.message, complaint.place, complaint.remedy)
             )
             self.stopped = self.stopped or complaint.stops
         try:
-            self.spread = spread_of(self.translated.values.get("context"), self.folder)
+            self.spread = spread_of(self.translated.values.get("context"), self.around.folder)
         except InputError as error:
             self._stop("KV416", "fail", str(error), "context", remedy=error.help)
 
@@ -86,11 +88,11 @@ class _LookUp:
             if not any(item.name == "model" for item in self.found.unresolved):
                 self._stop("KV412", "unknown", "no model is named", remedy="name it in the file")
             return None
-        try:
-            model = load_model(beside(self.folder, name, model_table, self.catalog), self.catalog)
-        except KvplanError as error:
-            advice = error.help or "add it to a catalog file, and give that to --catalog"
-            self._stop("KV412", "unknown", f"the model can't be looked up: {error.message}", "model", remedy=advice)
+        chosen = which_model(self.found, name, self.around)
+        self.problems += [chosen.problem] if chosen.problem is not None else []
+        model = chosen.model
+        if model is None:
+            self.stopped = True
             return None
         self.declared = model
         if self.translated.is_on("disable_hybrid_kv_cache_manager") or "hybrid_manager_off_by" in self.found.settings:
@@ -98,29 +100,19 @@ class _LookUp:
         return model
 
     def _host(self) -> Host | None:
-        values = self.translated.values
-        named = str(values.get("host", ""))
-        name = beside(self.folder, named, host_table, self.catalog) if named else self.default_host or ""
-        product = str(values.get("gpu_product", ""))
-        if not name:
-            asks = f"; the file asks for {product}" if product else ""
-            message = f"the file does not say which host it runs on{asks}, so no budget is known"
-            self._stop("KV411", "unknown", message, "gpu_product", "gpus", remedy="give --host NAME (kvplan host list)")
-            return None
         try:
-            host = load_host(name, self.catalog)
-        except KvplanError as error:
-            self._stop("KV411", "unknown", f"the host can't be looked up: {error.message}", "host", remedy=error.help)
-            return None
-        if product and host.gpu is not None and is_other_gpu(product, host.gpu.name):
-            message = f"the file asks for {product}, and {host.name} has {host.gpu.name}"
-            self._stop("KV411", "unknown", message, "gpu_product", remedy="give --host with such a GPU")
+            host = which_host(self.found, self.translated, self.around)
+        except NoHost as error:
+            self._stop("KV411", "unknown", error.message, *error.settings, remedy=error.remedy)
             return None
         return self._limited(host)
 
     def _limited(self, host: Host) -> Host | None:
         values = self.translated.values
         nodes = self._nodes()
+        if nodes > MOST_NODES:
+            self._stop("KV416", "fail", f"one replica over {nodes:,} hosts can't be", "nodes")
+            return None
         asked = int(self.translated.number("gpus") or 0)
         if asked > host.gpus:
             self._stop("KV301", "fail", f"asks for {asked} GPUs, and {host.name} has {host.gpus}", "gpus")
@@ -138,37 +130,12 @@ class _LookUp:
         """Hosts that one replica spreads over; with a count of local replicas one host is judged by itself."""
         return 1 if "dp_local" in self.translated.values else max(int(self.translated.number("nodes") or 1), 1)
 
-    def _engine(self, words: Words, host: Host | None) -> Words:
-        """The engine version: one newer than all modelled ones is judged as the newest, an older one not at all."""
-        name, _, version = (words.engine or "").partition("@")
-        try:
-            find_engine(name or "vllm")
-        except InputError as error:
-            self._stop("KV416", "fail", error.message, "engine", remedy=error.help)
-            return words
-        if not version:
-            if host is not None:
-                self._newest(name or natural_engine(host), "no engine version is given", "info")
-            return words
-        try:
-            find_engine(name).resolve_version(version)
-        except InputError as error:
-            engine = name.lower()
-            try:
-                newer = release(version) > release(find_engine(engine).newest_version)
-            except InputError:
-                newer = False
-            if newer:
-                self._newest(engine, f"{error.message} yet", "unknown")
-                return words._replace(engine=engine)
-            self._stop("KV414", "unknown", error.message, "engine", "model", remedy=error.help)
-        return words
-
-    def _newest(self, engine: str, why: str, level: str) -> None:
-        known = find_engine(engine)
-        judged_as = f"{known.name} {known.newest_version}"
-        advice = "pin the version: defaults change between versions"
-        self._problem("KV414", level, f"{why}: judged as {judged_as}", "engine", remedy=advice)
+    def _engine(self, host: Host | None) -> Words:
+        chosen = which_engine(self.found, self.translated.words, host)
+        if chosen.problem is not None:
+            self.problems.append(chosen.problem)
+        self.stopped = self.stopped or chosen.stops
+        return chosen.words
 
     def _judged(self, words: Words, model: Model, host: Host) -> Judged | None:
         values = self.translated.values

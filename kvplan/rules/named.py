@@ -7,7 +7,9 @@ import re
 from collections.abc import Callable
 
 from kvplan.catalog.files import Table
+from kvplan.catalog.models import model_table
 
+_CACHED = re.compile(r"(?:^|/)models--([\w.-]+?)--([\w.-]+?)(?:/|$)")
 _FLAG = re.compile(r"--([a-z][a-z0-9-]*)")
 
 
@@ -17,6 +19,18 @@ def beside(folder: str, name: str, table_of: Callable[[tuple[str, ...]], Table],
     if not folder or os.path.isabs(name) or not os.path.exists(path):
         return name
     return name if table_of(catalog).find(name) is not None else path
+
+
+def model_in_path(path: str, catalog: tuple[str, ...]) -> str | None:
+    """The catalog's model that a path inside a container is called after: ``/models/Qwen3-32B``.
+
+    The folder's own name must be one of the catalog's, with a figure in it; a folder of the Hub's cache has the hub id.
+    """
+    cached = _CACHED.search(path)
+    name = f"{cached[1]}/{cached[2]}" if cached else path.rstrip("/").rsplit("/", 1)[-1]
+    if not cached and ("/" not in path or len(name) < 6 or not any(character.isdigit() for character in name)):
+        return None
+    return name if model_table(catalog).find(name) is not None else None
 
 
 def settings_named_in(message: str) -> tuple[str, ...]:

@@ -42,3 +42,28 @@ def test_gpus_that_are_filled_in_later(tmp_path: Path, written: str) -> None:
     text = pod("--model=llama3-8b", f"nvidia.com/gpu: {written}")
     item = only(tmp_path, text, "KV412", "pod.yaml", "h100-server")
     assert (item.level, item.where.rsplit(":", 1)[1]) == ("unknown", "12")
+
+
+def test_one_variable_is_one_question(tmp_path: Path) -> None:
+    text = serve("llama3-8b --max-model-len $SOME --max-num-batched-tokens $SOME", "0.19.0")
+    item = only(tmp_path, text, "KV412", host="h100-server")
+    assert "max_model_len, max_num_batched_tokens" in item.message
+
+
+def test_what_fails_whatever_the_answer_is(tmp_path: Path) -> None:
+    """140 GB of weights fit on no card of 80 GB, however much of it vLLM may take."""
+    flags = "meta-llama/Llama-3.1-70B-Instruct --max-model-len 8192 --gpu-memory-utilization $SHARE"
+    result = checked(tmp_path, serve(flags, "0.19.0"), host="h100-server")
+    levels = {item.rule: item.level for item in result.findings}
+    assert levels == {"KV412": "unknown", "KV101": "fail"}
+    small = flags.replace("Llama-3.1-70B", "Llama-3.1-8B")
+    assert found(tmp_path, serve(small, "0.19.0"), "KV101", host="h100-server") == []
+
+
+def test_a_path_that_is_called_after_a_model(tmp_path: Path) -> None:
+    item = only(tmp_path, serve("/models/Qwen3-32B --max-model-len 8192", "0.19.0"), "KV412", host="h100-server")
+    assert (item.level, "Qwen3-32B by its name" in item.message) == ("info", True)
+    hub = "/root/.cache/huggingface/hub/models--Qwen--Qwen3-32B/snapshots/9216db5781bf21249d130ec9da846c4624c16137"
+    assert only(tmp_path, serve(f"{hub} --max-model-len 8192", "0.19.0"), "KV412", host="h100-server").level == "info"
+    for path in ("/models/own", "/models/Qwen3-32B-AWQ-mine", "/data/chat"):
+        assert only(tmp_path, serve(path, "0.19.0"), "KV412", host="h100-server").level == "unknown"

@@ -7,13 +7,18 @@ from tests.rules.kit import checked, found, only, pod, serve
 ARGS = "--model=meta-llama/Llama-3.1-8B-Instruct\n--max-model-len=8192"
 
 
-@pytest.mark.parametrize("image", [
-    "vllm/vllm-openai", "vllm/vllm-openai:latest", "vllm/vllm-openai:nightly",
-    "vllm/vllm-openai@sha256:" + "0" * 64, "lmcache/vllm-openai:v0.3.5",
+@pytest.mark.parametrize(("image", "level"), [
+    ("vllm/vllm-openai", "warn"), ("vllm/vllm-openai:latest", "warn"), ("vllm/vllm-openai:nightly", "warn"),
+    ("vllm/vllm-openai:latest-cu129", "warn"), ("vllm/vllm-openai@sha256:" + "0" * 64, "info"),
+    ("lmcache/vllm-openai:v0.3.5", "info"), ("lmcache/vllm-openai:latest-nightly", "warn"),
+    ("registry.local:5000/vllm-openai", "warn"),
 ])  # fmt: skip
-def test_a_tag_that_names_no_version_is_an_info(tmp_path: Path, image: str) -> None:
+def test_a_tag_that_names_no_version(tmp_path: Path, image: str, level: str) -> None:
+    """One that moves is a warning, at the image's own line; one that is fixed is an info."""
     item = only(tmp_path, pod(ARGS, image=image), "KV414", "pod.yaml", host="h100-server")
-    assert item.level == "info"
+    assert item.level == level
+    assert item.where.endswith("pod.yaml:8")
+    assert "judged as vllm" in item.message
 
 
 @pytest.mark.parametrize(("image", "version"), [

@@ -37,14 +37,6 @@ def test_a_misspelt_strategy_or_engine(tmp_path: Path) -> None:
     assert "vllm" in str(only(tmp_path, toml("", 'engine = "vlm"'), "KV416", "a.toml").remedy)
 
 
-def test_swap_space_is_gone_since_0_18(tmp_path: Path) -> None:
-    """unslothai/unsloth-zoo#1210, and the committed files of GKE, KAITO and AIBrix."""
-    flags = "llama3-8b --max-model-len 8192 --swap-space 16"
-    assert only(tmp_path, serve(flags, "0.18.0"), "KV416", host="h100-server").level == "fail"
-    assert only(tmp_path, serve(flags, None), "KV416", host="h100-server").level == "warn"
-    assert found(tmp_path, serve(flags, "0.10.0"), "KV416", host="h100-server") == []
-
-
 def test_a_flag_without_its_value(tmp_path: Path) -> None:
     assert only(tmp_path, serve("llama3-8b --max-model-len"), "KV416", host="h100-server").level == "fail"
 

@@ -48,9 +48,11 @@ def _deployment(root: Node, source: Source) -> FoundDeployment:
     for key, node in root.entries.items():
         flag = TABLE.named(f"--{key}")
         name = TABLE.settings.get(flag or "")
+        place = source.at(root.key_lines.get(key, node.line))
+        if flag is not None:
+            arguments.flags[flag.removeprefix("no-")] = place
         if flag is None or name is None:
             continue
-        place = source.at(root.key_lines.get(key, node.line))
         text = json.dumps(_plain(node)) if node.kind != "scalar" else node.text
         plain = node.kind == "scalar" and not node.style
         if plain and text.lower() in _FALSE:
