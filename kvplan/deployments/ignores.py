@@ -23,4 +23,4 @@ class Ignore:
 
     def covers(self, path: str) -> bool:
         """Whether a file, as the repository names it, is meant."""
-        return glob_matches(self.path_glob, path)
+        return glob_matches(self.path_glob.strip() or "**", path)

@@ -1,4 +1,3 @@
-from dataclasses import replace
 from pathlib import Path
 
 from kvplan.deployments.found import FoundDeployment, Place, Setting
@@ -6,6 +5,7 @@ from kvplan.results.check import check
 from kvplan.rules.card_mates import mates_of
 from kvplan.rules.kv103_shared_card import check as shared
 from kvplan.rules.look_up import look_up
+from kvplan.rules.which_host import Around
 from tests.rules.kit import found, only, serve
 
 
@@ -21,7 +21,7 @@ def levels(*services: FoundDeployment) -> list[list[str]]:
     """Of every service, in order."""
     found = []
     for item in services:
-        context = replace(look_up(item, None), mates=mates_of(item, services))
+        context = look_up(item, Around(mates=mates_of(item, services)))
         found.append([finding.level for finding in shared(context)])
     return found
 
