@@ -66,7 +66,11 @@ class FoundDeployment:
     engine: str = "vllm"
     """The engine that this form starts; the setting ``engine`` names another, or its version."""
     notes: dict[str, str] = field(default_factory=dict)
-    """Facts that are no settings: ``image`` as written."""
+    """Facts that are no settings: ``image`` as written; ``tag_floats``, the tag that names another version tomorrow."""
+    flags: dict[str, Place] = field(default_factory=dict)
+    """Every long flag of the command, in full and without dashes, whether or not it fills a setting."""
+    variables: dict[str, Place] = field(default_factory=dict)
+    """Names of the environment variables that the engine is given; their values may be secrets."""
     annotations: dict[str, Setting] = field(default_factory=dict)
     """Kubernetes annotations that speak to kvplan: ``kvplan.dev/ignore.KV201``."""
 
