@@ -43,7 +43,7 @@ SETTINGS: Final[dict[str, str]] = {
     "enable-memory-saver": "enable_sleep_mode", "language-model-only": "language_model_only", "device": "device",
     "config": "config",
 }  # fmt: skip
-"""Flag -> the setting that it fills. ``--disable-hybrid-swa-memory`` is SGLang's way to charge sliding layers as full."""
+"""Flag -> the setting that it fills. ``--disable-hybrid-swa-memory`` charges sliding layers as full."""
 
 SWITCHES: Final = frozenset(
     """

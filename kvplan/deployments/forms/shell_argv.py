@@ -62,7 +62,8 @@ def _deployment(command: Command, source: Source, number: int) -> FoundDeploymen
         version=installed[1] if installed else None,
     )
     name = source.stem + (f"-{number}" if number else "")
-    return deployment_of(launch, name=name, form=FORM.name, surroundings=settings_of_docker(command.before))
+    surroundings = settings_of_docker(command.before)
+    return deployment_of(launch, name=name, form=FORM.name, surroundings=surroundings, source=source)
 
 
 FORM = ShellArgv()
