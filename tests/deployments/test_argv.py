@@ -98,7 +98,8 @@ def test_the_hybrid_manager_by_its_two_names() -> None:
 
 
 @pytest.mark.parametrize(("text", "level", "words"), [
-    ("m --max-modellen 8192", "warn", "--max-model-len"), ("m --gpu-memory-utilisation 0.9", "warn", "--gpu-memory-utilization"),
+    ("m --max-modellen 8192", "warn", "--max-model-len"),
+    ("m --gpu-memory-utilisation 0.9", "warn", "--gpu-memory-utilization"),
     ("m --max-num 5", "warn", "may be any of"), ("m -mml 5", "warn", "no flag -mml"),
     ("m --our-own-extension 5", "info", "no flag --our-own-extension"),
 ])  # fmt: skip

@@ -81,7 +81,7 @@ class TensorRtLlm:
         return [Setting("host_cache_bytes_per_rank", float(word.text), word.place)]
 
     def derived(self, settings: dict[str, Setting]) -> tuple[list[Setting], list[Unresolved]]:
-        """What the objects among the settings say in turn. ``llm_api_args`` holds them all, in some launchers' files."""
+        """What the objects among the settings say in turn; in some launchers' files ``llm_api_args`` holds them all."""
         found: list[Setting] = []
         unresolved: list[Unresolved] = []
         for name in ("llm_api_args", *_OBJECTS):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from kvplan.deployments.argv import Arguments
+from kvplan.deployments.commands.vllm_meaning import LMCACHE_GIB_PER_RANK
 from kvplan.deployments.config_words import root_of
 from kvplan.deployments.found import Setting, Unresolved
 from kvplan.deployments.interface import Reading, Source, Unreadable
@@ -20,6 +21,8 @@ _OWN = {
     "local_disk",
     "remote_serde",
 }
+_NEW = {"local_cpu", "local_disk", "max_local_disk_size"}
+"""Keys of the releases that hold ``max_local_cpu_size`` of host memory for each rank, whether or not it is set."""
 _AMOUNTS = {"max_local_cpu_size": "lmcache_gib_per_rank", "max_local_disk_size": "lmcache_disk_gib_per_rank"}
 
 
@@ -54,11 +57,13 @@ class LmcacheConfig:
                 settings[name] = Setting(name, node.text, where)
             else:
                 unresolved.append(Unresolved(name, shorten(node.text), where, "it is no number of GiB"))
+        if root.entries.keys() & _NEW and "max_local_cpu_size" not in root.entries:
+            settings["lmcache_gib_per_rank"] = Setting("lmcache_gib_per_rank", LMCACHE_GIB_PER_RANK, place)
         unresolved.append(
             Unresolved("tp", source.name, place, "each rank of the engine holds as much: how many are there?")
         )
         name = source.stem if source.path != "-" else "stdin"
-        launch = Launch("vllm", Arguments(settings, unresolved), place)
+        launch = Launch("lmcache", Arguments(settings, unresolved), place)
         return Reading([deployment_of(launch, name=name, form=FORM.name)])
 
 
