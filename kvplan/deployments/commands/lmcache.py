@@ -58,9 +58,9 @@ class LmcacheServer:
         return []
 
     def derived(self, settings: dict[str, Setting]) -> tuple[list[Setting], list[Unresolved]]:
-        size = settings.get("lmcache_server_gib")
+        pool = settings.get("lmcache_server_gib")
         try:
-            return ([Setting("offload_bytes", gib(float(str(size.value))), size.place)] if size is not None else []), []
+            return ([Setting("offload_bytes", gib(float(str(pool.value))), pool.place)] if pool is not None else []), []
         except ValueError:
             return [], []
 

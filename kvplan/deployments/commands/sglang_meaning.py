@@ -32,8 +32,8 @@ def settled_settings(settings: dict[str, Setting]) -> dict[str, Setting]:
     if chunk is not None and str(chunk.value).strip() in ("-1", "0"):
         most = kept["max_prefill_tokens"].value if "max_prefill_tokens" in kept else PREFILL_TOKENS
         kept["max_num_batched_tokens"] = Setting("max_num_batched_tokens", most, chunk.place)
-    size = kept.get("hicache_gb_per_rank")
-    if size is not None and str(size.value).strip() in ("0", "0.0"):
+    host_pool = kept.get("hicache_gb_per_rank")
+    if host_pool is not None and str(host_pool.value).strip() in ("0", "0.0"):
         del kept["hicache_gb_per_rank"]
     return kept
 

@@ -13,6 +13,7 @@ from kvplan.deployments.commands.vllm_connectors import (
     turned_off_by,
 )
 from kvplan.deployments.found import Setting, Unresolved
+from kvplan.units import gib
 
 LMCACHE_GIB_PER_RANK: Final = 5.0
 """``max_local_cpu_size`` where nobody sets it. Source: LMCache 0.3.0 to 0.5.6, config.py."""
@@ -76,10 +77,11 @@ def _aibrix(transfer: Setting, settings: dict[str, Setting]) -> list[Setting]:
     if enabled is not None and str(enabled.value).lower() in ("0", "false"):
         return []
     try:
-        gib = float(str(capacity.value)) if capacity is not None else _AIBRIX_GIB_PER_RANK
+        amount_gib = float(str(capacity.value)) if capacity is not None else _AIBRIX_GIB_PER_RANK
     except ValueError:
         return []
-    return [Setting("offload_bytes_per_rank", gib * 2**30, capacity.place if capacity is not None else transfer.place)]
+    place = capacity.place if capacity is not None else transfer.place
+    return [Setting("offload_bytes_per_rank", gib(amount_gib), place)]
 
 
 def _hybrid(settings: dict[str, Setting]) -> list[Setting]:
