@@ -38,6 +38,8 @@ class Arguments:
     complaints: list[Complaint] = field(default_factory=list)
     flags: dict[str, Place] = field(default_factory=dict)
     """Every long flag that was met, in full and without dashes, whether or not it fills a setting."""
+    files: tuple[str, ...] = ()
+    """Other files that some of this was read from."""
 
     def met(self, table: FlagTable, written: str, flag: str | None, wants: bool | None, place: Place) -> None:
         """Keep a flag's name; doubt one that the engine does not have."""

@@ -69,6 +69,8 @@ class FoundDeployment:
     """Facts that are no settings: ``image`` as written; ``tag_floats``, the tag that names another version tomorrow."""
     flags: dict[str, Place] = field(default_factory=dict)
     """Every long flag of the command, in full and without dashes, whether or not it fills a setting."""
+    files: tuple[str, ...] = ()
+    """Paths of other files that settings were read from, such as that of ``--config``: they are no deployments."""
     variables: dict[str, Place] = field(default_factory=dict)
     """Names of the environment variables that the engine is given; their values may be secrets."""
     annotations: dict[str, Setting] = field(default_factory=dict)

@@ -54,11 +54,10 @@ def deployment_of(
     """
     command = command_of_engine(launch.engine)
     if source is not None:
-        launch = replace(
-            launch,
-            arguments=with_config_file(launch.arguments, command, source.beside),
-            environment=with_lmcache_file(launch.environment, source.beside),
-        )
+        arguments = with_config_file(launch.arguments, command, source.beside)
+        environment, files = with_lmcache_file(launch.environment, source.beside)
+        arguments = replace(arguments, files=(*arguments.files, *files))
+        launch = replace(launch, arguments=arguments, environment=environment)
     settings = _given(launch, surroundings) | _engine(launch)
     if isinstance(command, Settles):
         settings = command.settled(settings)
@@ -74,6 +73,7 @@ def deployment_of(
         engine=launch.engine if _serves(launch.engine) else "",
         notes=_notes(launch),
         flags=launch.arguments.flags,
+        files=launch.arguments.files,
         variables={name: word.place for name, word in launch.environment.items()},
     )
 

@@ -25,14 +25,13 @@ def with_config_file(arguments: Arguments, engine: EngineCommand, open_file: Ope
     root = root_of(file)
     if root is None or isinstance(root, Unreadable):
         why = root.message if root is not None else "holds no flags"
-        found = replace_reason(arguments, named.text, f"{named.text} {why}")
-        return found
+        return _for_another_reason(arguments, named.text, f"{named.text} {why}")
     inner = engine.of_file(root, file)
     first, second = (arguments, inner) if engine.file_wins else (inner, arguments)
-    return _joined(first, second, without=named.text)
+    return replace(_joined(first, second, without=named.text), files=(*arguments.files, file.path))
 
 
-def replace_reason(arguments: Arguments, text: str, reason: str) -> Arguments:
+def _for_another_reason(arguments: Arguments, text: str, reason: str) -> Arguments:
     """The same arguments with another reason why the file could not be read."""
     unresolved = [
         replace(item, reason=reason) if item.name == "config" and item.text == text else item
@@ -41,20 +40,20 @@ def replace_reason(arguments: Arguments, text: str, reason: str) -> Arguments:
     return replace(arguments, unresolved=unresolved)
 
 
-def with_lmcache_file(environment: dict[str, Word], open_file: OpenFile) -> dict[str, Word]:
-    """The keys of LMCache's file as the variables that they also are: ``max_local_cpu_size`` is
+def with_lmcache_file(environment: dict[str, Word], open_file: OpenFile) -> tuple[dict[str, Word], tuple[str, ...]]:
+    """The keys of LMCache's file as the variables that they also are, and the file: ``max_local_cpu_size`` is
     LMCACHE_MAX_LOCAL_CPU_SIZE. A variable that is set goes before the file (LMCache since 0.3.15)."""
     named = environment.get(LMCACHE_FILE)
     file = open_file(named.text) if named is not None and named.unresolved is None else None
     root = root_of(file) if isinstance(file, Source) else None
     if root is None or isinstance(root, Unreadable) or not isinstance(file, Source):
-        return environment
+        return environment, ()
     found = {
         f"LMCACHE_{key.upper()}": Word(node.text, file.at(root.key_lines.get(key, node.line)))
         for key, node in root.entries.items()
         if node.kind == "scalar"
     }
-    return found | {name: word for name, word in environment.items() if name != LMCACHE_FILE}
+    return found | {name: word for name, word in environment.items() if name != LMCACHE_FILE}, (file.path,)
 
 
 def _joined(first: Arguments, second: Arguments, *, without: str) -> Arguments:

@@ -33,6 +33,13 @@ def test_the_command_line_goes_before_vllms_file(tmp_path: Path) -> None:
     assert [doubt.level for doubt in item.complaints] == ["info"]
 
 
+def test_a_file_that_was_joined_is_no_deployment_of_its_own(tmp_path: Path) -> None:
+    _started(tmp_path, "vllm serve --config serve.yaml", serve_yaml="model: org/m\nmax-model-len: 4096\n")
+    found, _ = read_deployments([str(tmp_path)])
+    assert [item.form for item, _ in found] == ["shell"]
+    assert found[0][0].files == (str(tmp_path / "serve.yaml"),)
+
+
 def test_tensorrt_llms_file_goes_before_the_command_line(tmp_path: Path) -> None:
     """--extra_llm_api_options: a file that overwrites the parameters of trtllm-serve."""
     item = _started(

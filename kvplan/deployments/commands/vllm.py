@@ -41,7 +41,10 @@ _IMAGE = (
     r"(?<![\w/.-])(?:[\w.-]+(?::\d+)?/)*(?:vllm-openai(?:-[a-z0-9]+)*|rhaiis/vllm-[\w-]+|vllm-cpu-release-repo)"
     r"(?::[\w.${}:-]+)?(?:@sha256:[0-9a-f]+)?(?=[ \t\\])"
 )
-_MODULES = ("vllm.entrypoints.openai.api_server", "vllm.entrypoints.api_server", "dynamo.vllm", "dynamo.vllm.main")
+_MODULES = ("vllm.entrypoints.openai.api_server", "vllm.entrypoints.api_server", "dynamo.vllm", "dynamo.vllm.main",
+            "huggingfaceserver")  # fmt: skip
+_AROUND_VLLM = replace(TABLE, settings={**TABLE.settings, "model-id": "model", "model-dir": "model"}, complete=False)
+"""Dynamo's worker and KServe's huggingfaceserver take vLLM's flags beside their own."""
 _LEVEL = re.compile(r"^-O=?(\d)$")
 
 
@@ -52,7 +55,8 @@ class Vllm:
     file_wins = False
     words = re.compile(
         r"(?<![\w./-])(?:[\w./-]+/)?vllm[ \t]+serve(?=[\s\"'\\]|$)"
-        r"|-m[ \t]+(?:vllm\.entrypoints\.(?:openai\.)?api_server|dynamo\.vllm(?:\.main)?)(?=[\s\"'\\]|$)"
+        r"|-m[ \t]+(?:vllm\.entrypoints\.(?:openai\.)?api_server|vllm\.entrypoints\.cli\.main[ \t]+serve"
+        r"|dynamo\.vllm(?:\.main)?|huggingfaceserver)(?=[\s\"'\\]|$)"
         rf"|{_IMAGE}"
     )
     traces = (b"vllm", b"max-model-len", b"max_model_len", b"tensor-parallel-size", b"tensor_parallel_size",
@@ -69,14 +73,18 @@ class Vllm:
         for index, word in enumerate(words):
             if word in _MODULES:
                 return index + 1
-            if word == "serve" and index and words[index - 1].rsplit("/", 1)[-1] == "vllm":
+            if (
+                word == "serve"
+                and index
+                and words[index - 1].rsplit("/", 1)[-1] in ("vllm", "vllm.entrypoints.cli.main")
+            ):
                 return index + 1
         return None
 
     def read(self, words: Sequence[Word], entry: str = "") -> Arguments:
-        table = replace(TABLE, complete=False) if "dynamo" in entry else TABLE
-        plain = "api_server" not in entry and "dynamo" not in entry
-        return read_arguments(_levels_spelled_out(words), table, positional_model=plain)
+        around = "dynamo" in entry or any(word.text.startswith(("--model_id", "--model_dir")) for word in words)
+        plain = not around and not entry.endswith(("api_server", "huggingfaceserver"))
+        return read_arguments(_levels_spelled_out(words), _AROUND_VLLM if around else TABLE, positional_model=plain)
 
     def of_file(self, root: Node, source: Source) -> Arguments:
         """A false is the flag's ``--no-`` where there is one; earlier than 0.28 it was dropped."""

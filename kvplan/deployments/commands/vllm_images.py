@@ -14,12 +14,13 @@ _STARTED_BY: Final = (
     re.compile(r"(?:^|/)rhaiis/vllm-[\w-]+$"),
     re.compile(r"(?:^|/)rhoai/odh-vllm-[\w-]+$"),
     re.compile(r"(?:^|/)opea/vllm(?:-[a-z0-9]+)?$"),
+    re.compile(r"(?:^|/)kserve/huggingfaceserver$"),
     re.compile(r"(?:^|/)cloud_ai_inference_vllm(?:_\w+)?$"),
 )
-"""Images whose entry point is vLLM's server: its own (Dockerfile, ENTRYPOINT), those of Red Hat AI Inference Server
-and of OPEA, which are documented to be run with flags alone. Those of Dynamo, NGC, ROCm and llm-d need a command."""
+"""Images whose entry point is vLLM's server: its own (Dockerfile, ENTRYPOINT), those of Red Hat AI Inference Server,
+OPEA and KServe, which are documented to be run with flags alone. Those of Dynamo, NGC and llm-d need a command."""
 _OTHER_RELEASES: Final = ("lmcache/", "production-stack", "llm-d/", "ai-dynamo", "rhaiis/", "rhoai/", "opea/",
-                          "cloud_ai_inference", "deep-learning-containers", "openai-ubi")  # fmt: skip
+                          "kserve/", "cloud_ai_inference", "deep-learning-containers", "openai-ubi")  # fmt: skip
 """Images of other projects with vLLM inside: their tags count their own releases."""
 _NAMED_RELEASE = re.compile(r"vllm[_-]?v?(\d+\.\d+\.\d+)")
 _KVCACHE_RELEASE = re.compile(r"(?:^|-)v?(\d+\.\d+\.\d+)(?=$|[-.])")

@@ -17,6 +17,8 @@ OFFLOADING = '{"kv_connector": "OffloadingConnector", "kv_connector_extra_config
     "vllm serve m -tp 2", "/opt/venv/bin/vllm serve m -tp 2",
     "python3 -m vllm.entrypoints.openai.api_server --model m -tp 2",
     "python3 -m dynamo.vllm --model m -tp 2 --migration-limit=3", "vllm serve --model m -tp 2",
+    "python3 -m vllm.entrypoints.cli.main serve m -tp 2",
+    "python3 -m huggingfaceserver --model_name=x --model_id=m --tensor-parallel-size=2",
 ])  # fmt: skip
 def test_ways_to_start_it(text: str) -> None:
     found = started(text)
