@@ -72,6 +72,7 @@ def deployment_of(
         complaints=(*launch.arguments.complaints, *complaints),
         engine=launch.engine if _serves(launch.engine) else "",
         notes=_notes(launch),
+        image_place=launch.image_place,
         flags=launch.arguments.flags,
         files=launch.arguments.files,
         variables={name: word.place for name, word in launch.environment.items()},

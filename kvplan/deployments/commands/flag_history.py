@@ -82,6 +82,20 @@ class Life(NamedTuple):
     removed: str | None
 
 
+class FlagChange(NamedTuple):
+    """A flag's life, with what became of it."""
+
+    flag: str
+    """Long, without its dashes."""
+    added: str | None
+    """The first version that has it; None: as long as kvplan looks back."""
+    removed: str | None
+    """The first version that refuses it; None: it is still there."""
+    effect: str
+    """What to write instead of it; empty where nothing is known."""
+    source: str
+
+
 class NotThere(NamedTuple):
     """A flag that one version does not have."""
 
@@ -126,7 +140,9 @@ CHANGED_DEFAULTS: Final = (
 )  # fmt: skip
 
 _IGNORED: Final = (
-    Ignored("MAX_SEQUENCE_LENGTH", "max_model_len", "--max-model-len", "vLLM issue 10517: the model's own limit held"),
+    Ignored(
+        "MAX_SEQUENCE_LENGTH", "max_model_len", "--max-model-len", "https://github.com/vllm-project/vllm/issues/10517"
+    ),
     Ignored("LMCACHE_CONFIG_PATH", "lmcache_gib_per_rank", "LMCACHE_CONFIG_FILE", "LMCache's config.py reads _FILE"),
     Ignored("LMCACHE_CONFIG", "lmcache_gib_per_rank", "LMCACHE_CONFIG_FILE", "LMCache's config.py reads _FILE"),
     Ignored("OLLAMA_GPU_LAYERS", "n_gpu_layers", "PARAMETER num_gpu in a Modelfile", "Ollama envconfig/config.go"),
@@ -145,6 +161,30 @@ _SETTING_OF_VARIABLE = re.compile(r"^(VLLM|SGLANG)_(.+)$")
 def life_of(engine: str, flag: str) -> Life | None:
     """The releases that have a long flag; None for an engine whose releases were not read, and for no flag of it."""
     return _lives(engine).get(flag)
+
+
+@cache
+def history(engine: str) -> tuple[FlagChange, ...]:
+    """Every flag that came or went within the releases that were read."""
+    if engine not in _VERSIONS:
+        return ()
+    advice, source = INSTEAD.get(engine, {}), _source(engine)
+    return tuple(
+        FlagChange(flag, life.added, life.removed, advice.get(flag, ""), source)
+        for flag, life in sorted(_lives(engine).items())
+        if life.added is not None or life.removed is not None
+    )
+
+
+@cache
+def ignored(engine: str) -> dict[str, tuple[str, str]]:
+    """Name of a variable -> why the engine does not read it, and the source. One that the command line hands on to a
+    flag has its effect all the same: ``ignored_variables`` knows."""
+    return {
+        item.name: (f"{engine} reads no such variable: write {item.instead}", item.source)
+        for item in _IGNORED
+        if engine in _engines_of(item.name, engine)
+    }
 
 
 def not_there(engine: str, version: str, flags: Iterable[str]) -> Iterator[NotThere]:
@@ -172,9 +212,13 @@ def ignored_variables(engine: str, variables: Iterable[str], settings: Iterable[
     given = set(settings)
     for name in variables:
         found = next((item for item in _IGNORED if item.name == name), None) or _after_a_flag(engine, name)
-        engines = next((names for prefix, names in _ENGINE_OF_PREFIX.items() if name.startswith(prefix)), (engine,))
-        if found is not None and engine in engines and found.setting not in given:
+        if found is not None and engine in _engines_of(name, engine) and found.setting not in given:
             yield found
+
+
+def _engines_of(name: str, engine: str) -> tuple[str, ...]:
+    """The engines that a variable of this name is meant for; any engine where its name does not say."""
+    return next((names for prefix, names in _ENGINE_OF_PREFIX.items() if name.startswith(prefix)), (engine,))
 
 
 def _after_a_flag(engine: str, name: str) -> Ignored | None:
