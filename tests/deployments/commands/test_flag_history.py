@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kvplan.deployments.commands.flag_advice import CHANGED_DEFAULTS, INSTEAD
 from kvplan.deployments.commands.flag_history import (
-    CHANGED_DEFAULTS,
-    INSTEAD,
     Life,
     history,
     ignored,
