@@ -12,7 +12,9 @@ from functools import cache
 from importlib import import_module
 from typing import Final, NamedTuple
 
+from kvplan.deployments.commands.flag_advice import CHANGED_DEFAULTS as CHANGED_DEFAULTS
 from kvplan.deployments.commands.flag_advice import INSTEAD
+from kvplan.deployments.commands.flag_advice import ChangedDefault as ChangedDefault
 from kvplan.engines.versions import release
 from kvplan.errors import InputError
 
@@ -24,20 +26,6 @@ class Life(NamedTuple):
 
     added: str | None
     removed: str | None
-
-
-class FlagChange(NamedTuple):
-    """A flag's life, with what became of it."""
-
-    flag: str
-    """Long, without its dashes."""
-    added: str | None
-    """The first version that has it; None: as long as kvplan looks back."""
-    removed: str | None
-    """The first version that refuses it; None: it is still there."""
-    effect: str
-    """What to write instead of it; empty where nothing is known."""
-    source: str
 
 
 class NotThere(NamedTuple):
@@ -83,30 +71,6 @@ _SETTING_OF_VARIABLE = re.compile(r"^(VLLM|SGLANG)_(.+)$")
 def life_of(engine: str, flag: str) -> Life | None:
     """The releases that have a long flag; None for an engine whose releases were not read, and for no flag of it."""
     return _lives(engine).get(flag)
-
-
-@cache
-def history(engine: str) -> tuple[FlagChange, ...]:
-    """Every flag that came or went within the releases that were read."""
-    if engine not in _VERSIONS:
-        return ()
-    advice, source = INSTEAD.get(engine, {}), _source(engine)
-    return tuple(
-        FlagChange(flag, life.added, life.removed, advice.get(flag, ""), source)
-        for flag, life in sorted(_lives(engine).items())
-        if life.added is not None or life.removed is not None
-    )
-
-
-@cache
-def ignored(engine: str) -> dict[str, tuple[str, str]]:
-    """Name of a variable -> why the engine does not read it, and the source. One that the command line hands on to a
-    flag has its effect all the same: ``ignored_variables`` knows."""
-    return {
-        item.name: (f"{engine} reads no such variable: write {item.instead}", item.source)
-        for item in _IGNORED
-        if engine in _engines_of(item.name, engine)
-    }
 
 
 def not_there(engine: str, version: str, flags: Iterable[str]) -> Iterator[NotThere]:

@@ -7,8 +7,6 @@ import pytest
 from kvplan.deployments.commands.flag_advice import CHANGED_DEFAULTS, INSTEAD
 from kvplan.deployments.commands.flag_history import (
     Life,
-    history,
-    ignored,
     ignored_variables,
     life_of,
     not_there,
@@ -79,17 +77,3 @@ def test_tables_have_what_the_releases_had() -> None:
 def test_defaults_that_changed_name_their_release() -> None:
     by_setting = {item.setting: item for item in CHANGED_DEFAULTS}
     assert (by_setting["gpu_memory_utilization"].since, by_setting["gpu_memory_utilization"].after) == ("0.20", "0.92")
-
-
-def test_the_whole_history() -> None:
-    swap = next(change for change in history("vllm") if change.flag == "swap-space")
-    assert (swap.added, swap.removed) == (None, "0.18.0")
-    assert "kv-offloading-size" in swap.effect
-    assert history("mlx") == ()
-    assert all(change.added or change.removed for change in history("sglang"))
-
-
-def test_names_that_an_engine_ignores() -> None:
-    assert "issues/10517" in ignored("vllm")["MAX_SEQUENCE_LENGTH"][1]
-    assert "OLLAMA_GPU_LAYERS" in ignored("ollama")
-    assert "OLLAMA_GPU_LAYERS" not in ignored("vllm")
