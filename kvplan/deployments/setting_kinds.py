@@ -116,7 +116,6 @@ KINDS: Final[dict[str, str]] = {
     "skip_init_memory_check": "switch",
     "skip_mm_profiling": "switch",
     "use_cuda_graph": "switch",
-    "use_kv_cache_manager_v2": "switch",
     "use_v1": "switch",
 }
 """Setting -> kind."""
