@@ -116,8 +116,8 @@ def parse_bytes(text: str, *, what: str = "a size") -> int:
 
 def parse_vllm_tokens(text: str, *, what: str = "--max-model-len") -> int:
     """A count as vLLM reads it: ``1k`` = 1000, ``1K`` = 1024, ``25.6k`` = 25600."""
-    match = re.match(r"^\s*(\d+(?:\.\d+)?)\s*([kKmMgG]?)\s*$", text)
-    scales = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "K": 2**10, "M": 2**20, "G": 2**30}
+    match = re.match(r"^\s*(\d+(?:\.\d+)?)\s*([kKmMgGtT]?)\s*$", text)
+    scales = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
     if match is None:
         raise InputError(f"{what} must look like 32768, 32k (32000) or 32K (32768) (it is {shorten(text)!r})")
     tokens = float(match[1]) * scales[match[2]]

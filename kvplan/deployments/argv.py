@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from kvplan.deployments.flag_table import FlagTable
 from kvplan.deployments.found import Complaint, Place, Setting, Unresolved, Value
+from kvplan.deployments.json_values import add_entry
+from kvplan.deployments.unknown_flags import complaint_of
 from kvplan.units import shorten
+
+_TRUTHS = {"true": True, "false": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +37,17 @@ class Arguments:
     unresolved: list[Unresolved] = field(default_factory=list)
     complaints: list[Complaint] = field(default_factory=list)
     flags: dict[str, Place] = field(default_factory=dict)
-    """Every long flag that is written, with or without a setting, and where first."""
+    """Every long flag that was met, in full and without dashes, whether or not it fills a setting."""
+    files: tuple[str, ...] = ()
+    """Other files that some of this was read from."""
+
+    def met(self, table: FlagTable, written: str, flag: str | None, wants: bool | None, place: Place) -> None:
+        """Keep a flag's name; doubt one that the engine does not have."""
+        if flag is not None:
+            self.flags.setdefault(flag.removeprefix("no-"), place)
+        doubt = complaint_of(table, written, flag, place) if wants is None else None
+        if doubt is not None:
+            self.complaints.append(doubt)
 
     def put(self, name: str, value: Value, word: Word) -> None:
         """Keep a setting, or say why it has no value."""
@@ -49,6 +65,7 @@ def read_arguments(words: Sequence[Word], table: FlagTable, *, positional_model:
     With ``positional_model`` the first plain word is the model: ``vllm serve MODEL``.
     """
     found = Arguments()
+    entries: dict[str, _Entries] = {}
     index = 0
     while index < len(words):
         word = words[index]
@@ -59,40 +76,67 @@ def read_arguments(words: Sequence[Word], table: FlagTable, *, positional_model:
         elif word.unresolved is not None and word.text.startswith("-") and "=" not in word.text:
             found.unresolved.append(_extra_words(word))
         elif word.text.startswith("-") and len(word.text) > 1 and not _is_number(word.text):
-            index = _read_flag(table, words, index, found)
+            index = _read_flag(table, words, index, found, entries)
         elif word.unresolved is not None and (word.optional or not positional_model or "model" in found.settings):
             found.unresolved.append(_extra_words(word))
         elif positional_model and "model" not in found.settings and not _named(found, "model"):
             found.put("model", word.text, word)
+    for flag, parts in entries.items():
+        found.put(table.settings[flag], json.dumps(parts.value), replace(parts.word, unresolved=parts.unresolved))
     return found
 
 
-def _read_flag(table: FlagTable, words: Sequence[Word], index: int, found: Arguments) -> int:
+@dataclass(slots=True)
+class _Entries:
+    """The object that ``--flag.key value`` words make, and the first of those words."""
+
+    word: Word
+    value: dict[str, Any] = field(default_factory=dict)
+    unresolved: str | None = None
+
+
+def _read_flag(
+    table: FlagTable, words: Sequence[Word], index: int, found: Arguments, entries: dict[str, _Entries]
+) -> int:
     """The flag before ``index`` with its value; returns where to go on."""
     word = words[index - 1]
     written, equals, text = word.text.partition("=")
     flag = table.named(written)
-    if flag is not None:
-        found.flags.setdefault(flag.removeprefix("no-"), word.place)
-    values: list[Word] = [replace(word, text=text)] if equals else []
     wants = table.takes_value(flag) if flag else None
-    if not equals and wants is not False:
+    found.met(table, written, flag, wants, word.place)
+    values: list[Word] = [replace(word, text=text)] if equals else []
+    if not equals and wants is False:
+        if index < len(words) and words[index].text.lower() in _TRUTHS:
+            values.append(words[index])
+            index += 1
+    elif not equals:
         several = flag in table.several
         while index < len(words) and _is_value(words[index]) and (several or not values):
             values.append(words[index])
             index += 1
     if flag is None or flag.removeprefix("no-") not in table.settings:
         return index
-    if "." in written and "." not in flag:
-        return index  # one entry of a JSON flag (--kv-transfer-config.kv_role ...), not the whole of it
-    _put(found, table, flag, values, word)
+    if "." in written:
+        _add_entry(entries.setdefault(flag, _Entries(word)), written, values, found)
+    else:
+        _put(found, table, flag, values, word)
     return index
+
+
+def _add_entry(entries: _Entries, written: str, values: list[Word], found: Arguments) -> None:
+    """One entry of a JSON flag. As in vLLM the entries together take the place of a whole value given elsewhere."""
+    if not values:
+        found.complaints.append(Complaint(f"{written} has no value", entries.word.place, stops=True))
+        return
+    entries.unresolved = entries.unresolved or values[0].unresolved
+    add_entry(entries.value, written, values[0].text)
 
 
 def _put(found: Arguments, table: FlagTable, flag: str, values: list[Word], word: Word) -> None:
     name = table.settings.get(flag.removeprefix("no-"), "")
     if table.takes_value(flag) is False:
-        found.put(name, not flag.startswith("no-"), replace(word, unresolved=None))
+        said = _TRUTHS.get(values[0].text.lower(), True) if values else True
+        found.put(name, said is not flag.startswith("no-"), replace(word, unresolved=None))
     elif not values:
         found.complaints.append(Complaint(f"--{flag} has no value", word.place, stops=True))
     elif name == "config":
@@ -100,7 +144,8 @@ def _put(found: Arguments, table: FlagTable, flag: str, values: list[Word], word
             Unresolved("config", values[0].text, word.place, f"more flags come from {shorten(values[0].text)}")
         )
     else:
-        found.put(name, values[0].text, replace(values[0], place=values[0].place))
+        unresolved = next((value for value in values if value.unresolved is not None), values[0])
+        found.put(name, " ".join(value.text for value in values), replace(values[0], unresolved=unresolved.unresolved))
 
 
 def _extra_words(word: Word) -> Unresolved:

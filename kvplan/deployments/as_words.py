@@ -5,19 +5,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from kvplan.deployments.engine_tokens import parse_engine_tokens
 from kvplan.deployments.found import Complaint, FoundDeployment, Setting, Value
 from kvplan.deployments.lengths import is_spread
 from kvplan.deployments.setting_kinds import KINDS, NUMERIC
 from kvplan.deployments.words import AUTO_LENGTHS, Words
 from kvplan.errors import InputError
-from kvplan.units import parse_tokens, parse_vllm_tokens, shorten
+from kvplan.units import parse_tokens, shorten
 
 _QUANTIZATIONS = {
     "fp8": "fp8", "awq": "awq-int4", "awq_marlin": "awq-int4", "gptq": "gptq-int4", "gptq_marlin": "gptq-int4",
     "bitsandbytes": "bnb-nf4", "modelopt_fp4": "nvfp4", "nvfp4": "nvfp4", "mxfp4": "mxfp4", "modelopt": "fp8",
-    "fbgemm_fp8": "fp8", "int8": "int8",
+    "fbgemm_fp8": "fp8", "int8": "int8", "fp8_per_tensor": "fp8", "fp8_per_block": "fp8", "w8a8_fp8": "fp8",
+    "modelopt_fp8": "fp8", "w8a8_int8": "int8",
 }  # fmt: skip
-"""vLLM's ``--quantization`` -> the weight scheme that it leads to from a 16-bit checkpoint."""
+"""vLLM's and SGLang's ``--quantization`` -> the weight scheme that it leads to from a 16-bit checkpoint."""
+_BY_LAYERS = ("llama.cpp", "ollama")
+"""Engines that spread the layers over all GPUs that they see, unless told otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,7 @@ def translate(found: FoundDeployment) -> Translated:
     complaints: list[Complaint] = []
     for name, setting in found.settings.items():
         try:
-            values[name] = _value(setting)
+            values[name] = _value(setting, _engine_name(found))
         except (InputError, ValueError, OverflowError) as error:
             text = error.message if isinstance(error, InputError) else f"{_spelled(name)} can't be {setting.value!r}"
             complaints.append(Complaint(shorten(text, 160), setting.place, stops=True))
@@ -56,7 +60,11 @@ def weights_of(quantization: str) -> str | None:
     return _QUANTIZATIONS.get(quantization.lower())
 
 
-def _value(setting: Setting) -> Value:
+def _engine_name(found: FoundDeployment) -> str:
+    return found.engine or str(found.value("engine") or "").partition("@")[0]
+
+
+def _value(setting: Setting, engine: str) -> Value:
     name, value = setting.name, setting.value
     kind = KINDS.get(name, "text")
     if isinstance(value, bool):
@@ -71,7 +79,7 @@ def _value(setting: Setting) -> Value:
             raise InputError(f"{_spelled(name)} must be a finite number (it is {value!r})")
         return number
     if kind == "engine tokens":
-        return str(value) if str(value).lower() in AUTO_LENGTHS else parse_vllm_tokens(str(value), what=_spelled(name))
+        return str(value) if str(value).lower() in AUTO_LENGTHS else parse_engine_tokens(engine, value, _spelled(name))
     if name == "context" and is_spread(str(value)):
         return str(value)
     if kind == "tokens":
@@ -94,7 +102,10 @@ def _spelled(name: str) -> str:
 
 
 def _words(found: FoundDeployment, values: dict[str, Value]) -> Words:
-    """The values that ``fit`` has a word for. vLLM's own defaults: one rank of each kind unless told."""
+    """The values that ``fit`` has a word for.
+
+    Engines with ranks have one of each kind unless told; llama.cpp spreads layers over the GPUs that it sees.
+    """
     known = set(Words._fields) - {"catalog", "fetch", "strategies", "ep"}
     given = {name: value for name, value in values.items() if name in known}
     if given.get("max_model_len") in AUTO_LENGTHS:
@@ -103,8 +114,10 @@ def _words(found: FoundDeployment, values: dict[str, Value]) -> Words:
     given["strategies"] = strategy if isinstance(strategy, tuple) else (str(strategy),)
     if found.engine:
         given.setdefault("engine", found.engine)
-        for name in ("tp", "pp", "dp"):
+        for name in ("tp", "pp", "dp") if found.engine not in _BY_LAYERS else ():
             given.setdefault(name, 1)
     if "dp_local" in values:
         given["dp"] = values["dp_local"]
+    if found.engine == "tensorrt-llm" and "free_gpu_memory_fraction" in values:
+        given["gpu_memory_utilization"] = values["free_gpu_memory_fraction"]
     return Words(**given)  # type: ignore[arg-type]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+_OPPOSITE = {"enable-": "disable-", "disable-": "enable-"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,14 @@ class FlagTable:
     """Flags with one value that fill no setting."""
     prefixes: bool = True
     """Any unique beginning of a flag stands for it, as argparse has it."""
+    engine: str = ""
+    """As people write its name."""
+    complete: bool = False
+    """It has every flag of every version, so that a flag that is not in it does not exist."""
+    pairs: bool = False
+    """``--enable-x`` also stands for the opposite of ``--disable-x``, and the other way round (vLLM 0.33)."""
+    aliases: dict[str, str] = field(default_factory=dict)
+    """Long flags that are other names of one."""
 
     @property
     def flags(self) -> frozenset[str]:
@@ -33,12 +43,23 @@ class FlagTable:
         A long flag that is not in the table keeps its own name; a short one (``-tp``) that is not is None.
         """
         if not written.startswith("--"):
-            return self.short.get(written[1:])
-        name = written[2:].replace("_", "-").partition(".")[0].removesuffix("+")
+            return self.short.get(written[1:].partition(".")[0])
+        name = written[2:].partition(".")[0].replace("_", "-").removesuffix("+")
+        name = self.aliases.get(name, name)
         if self.takes_value(name) is not None:
             return name
-        longer = [flag for flag in self.flags if flag.startswith(name)] if self.prefixes else []
+        opposite = self._opposite(name) if self.pairs else None
+        if opposite is not None:
+            return f"no-{opposite}"
+        longer = self.longer(name)
         return longer[0] if len(longer) == 1 else name
+
+    def longer(self, name: str) -> list[str]:
+        """The flags that begin with this name, where the parser takes beginnings at all."""
+        if not self.prefixes or not name:
+            return []
+        negated = [f"no-{flag}" for flag in self.switches] if name.startswith("no-") else []
+        return sorted(flag for flag in (*self.flags, *negated) if flag.startswith(name))
 
     def takes_value(self, flag: str) -> bool | None:
         """Whether a flag has a value; None for a flag that is not in the table."""
@@ -46,3 +67,10 @@ class FlagTable:
             return False
         known = flag in self.settings or flag in self.several or flag in self.others
         return True if known else None
+
+    def _opposite(self, name: str) -> str | None:
+        for ours, theirs in _OPPOSITE.items():
+            other = theirs + name.removeprefix(ours)
+            if name.startswith(ours) and other in self.switches:
+                return other
+        return None

@@ -66,13 +66,15 @@ class FoundDeployment:
     engine: str = "vllm"
     """The engine that this form starts; the setting ``engine`` names another, or its version."""
     notes: dict[str, str] = field(default_factory=dict)
-    """Facts that are no settings: ``image`` as written."""
+    """Facts that are no settings: ``image`` as written; ``tag_floats``, the tag that names another version tomorrow."""
     image_place: Place | None = None
     """Where the container's image is named."""
     flags: dict[str, Place] = field(default_factory=dict)
     """Flags of the engine that the file writes, long and without dashes, those that fill no setting too."""
     variables: dict[str, Place] = field(default_factory=dict)
-    """Environment variables that the engine is started with."""
+    """Environment variables that the engine is started with; their values may be secrets."""
+    files: tuple[str, ...] = ()
+    """Paths of other files that settings were read from, such as that of ``--config``: they are no deployments."""
     annotations: dict[str, Setting] = field(default_factory=dict)
     """Kubernetes annotations that speak to kvplan: ``kvplan.dev/ignore.KV201``."""
 

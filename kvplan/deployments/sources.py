@@ -34,6 +34,7 @@ def read_deployments(paths: Sequence[str]) -> tuple[list[tuple[FoundDeployment, 
             asked.add(os.path.normpath(source.path))
         deployments, faults, claims = _read(source, asked_for)
         claimed.update(os.path.normpath(claim) for claim in claims)
+        claimed.update(os.path.normpath(file) for item in deployments for file in item.files)
         found += [(item, source) for item in deployments]
         unreadable += faults
     claimed -= asked

@@ -138,3 +138,11 @@ def test_a_comment_ends_a_continued_command() -> None:
 def test_a_file_without_a_shell_suffix_needs_a_shell_line() -> None:
     assert kit.one("#!/usr/bin/env bash\nvllm serve m\n", "bin/start").value("model") == "m"
     assert kit.read("vllm serve m\n", "README.md") == ([], [])
+
+
+@pytest.mark.parametrize("image", [
+    "vllm/vllm-openai-rocm:v0.14.0", "registry.redhat.io/rhaiis/vllm-cuda-rhel9:3.2.1", "lmcache/vllm-openai:v0.3.14",
+])  # fmt: skip
+def test_images_that_take_flags_alone(image: str) -> None:
+    item = kit.one(f"#!/bin/bash\npodman run --rm {image} --model org/m --max-model-len 4096\n", "run.sh")
+    assert (item.value("model"), item.value("max_model_len"), item.notes["image"]) == ("org/m", "4096", image)

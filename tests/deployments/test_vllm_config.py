@@ -20,11 +20,24 @@ def test_dashes_and_underscores() -> None:
     del found["hf_overrides"]
     assert found == {
         "model": "Qwen/Qwen2.5-7B-Instruct", "max_model_len": "32k", "tp": "2", "enable_lora": True,
-        "kv_cache_dtype": "fp8",
+        "kv_cache_dtype": "fp8", "enforce_eager": False,
     }  # fmt: skip
     assert kit.lines(item) == {
-        "model": 2, "max_model_len": 3, "tp": 4, "enable_lora": 6, "kv_cache_dtype": 7, "hf_overrides": 8,
+        "model": 2, "max_model_len": 3, "tp": 4, "enforce_eager": 5, "enable_lora": 6, "kv_cache_dtype": 7,
+        "hf_overrides": 8,
     }  # fmt: skip
+
+
+def test_lists_nulls_and_entries_of_json() -> None:
+    """As vLLM 0.33 turns a file into arguments: a list is several words, a null ends as text that nothing takes."""
+    text = (
+        "max_model_len: 8192\nserved-model-name: [a, b]\ncudagraph-capture-sizes:\n  - 1\n  - 2\nquantization: null\n"
+        "speculative-config.method: ngram\nspeculative-config.num_speculative_tokens: 3\nenable-prefix-caching: false\n"
+    )
+    found = kit.values(kit.one(text, "a.yaml"))
+    assert found["cudagraph_capture_sizes"] == "1 2"
+    assert "quantization" not in found
+    assert found["prefix_caching"] is False
 
 
 def test_vllm_counts_in_thousands() -> None:

@@ -1,11 +1,24 @@
-"""What engines no longer take, do not take yet, never took, and what they came to mean: flags, variables, defaults."""
+"""What engines no longer take, do not take yet, and never took: flags by version, and variables that nothing reads.
+
+Rules ask here whether a file's flags exist in the version that its image names. Releases and flags are data of
+``*_flag_versions.py``; what to write instead is in ``flag_advice.py``.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib import import_module
 from typing import Final, NamedTuple
 
+from kvplan.deployments.commands.flag_advice import CHANGED_DEFAULTS as CHANGED_DEFAULTS
+from kvplan.deployments.commands.flag_advice import INSTEAD
+from kvplan.deployments.commands.flag_advice import ChangedDefault as ChangedDefault
 from kvplan.engines.versions import release
+from kvplan.errors import InputError
+
+_VERSIONS: Final = {"vllm": "vllm_flag_versions", "sglang": "sglang_flag_versions"}
 
 
 class Life(NamedTuple):
@@ -36,54 +49,98 @@ class Ignored(NamedTuple):
     source: str
 
 
-class ChangedDefault(NamedTuple):
-    """A default that is another one since a release."""
-
-    engine: str
-    setting: str
-    since: str
-    before: str
-    after: str
-    source: str
-
-
-CHANGED_DEFAULTS: Final = (
-    ChangedDefault("vllm", "gpu_memory_utilization", "0.20", "0.9", "0.92", "CacheConfig, vLLM 0.19.1 and 0.20.0"),
-    ChangedDefault("vllm", "kv_transfer_config", "0.23", "any connector turns the hybrid KV manager off",
-                   "only a connector without support for it does", "VllmConfig, vLLM 0.22.1 and 0.23.0"),
-)  # fmt: skip
-
-_LIVES: Final = {"vllm": {"swap-space": Life(None, "0.18.0"), "kv-offloading-size": Life("0.11.1", None)}}
 _IGNORED: Final = (
-    Ignored("MAX_SEQUENCE_LENGTH", "max_model_len", "--max-model-len", "vLLM issue 10517: the model's own limit held"),
+    Ignored(
+        "MAX_SEQUENCE_LENGTH", "max_model_len", "--max-model-len", "https://github.com/vllm-project/vllm/issues/10517"
+    ),
+    Ignored("LMCACHE_CONFIG_PATH", "lmcache_gib_per_rank", "LMCACHE_CONFIG_FILE", "LMCache's config.py reads _FILE"),
+    Ignored("LMCACHE_CONFIG", "lmcache_gib_per_rank", "LMCACHE_CONFIG_FILE", "LMCache's config.py reads _FILE"),
+    Ignored("OLLAMA_GPU_LAYERS", "n_gpu_layers", "PARAMETER num_gpu in a Modelfile", "Ollama envconfig/config.go"),
+    Ignored("OLLAMA_NUM_CTX", "ctx_size", "OLLAMA_CONTEXT_LENGTH", "Ollama envconfig/config.go"),
+    Ignored("OLLAMA_NUM_GPU", "n_gpu_layers", "PARAMETER num_gpu in a Modelfile", "Ollama envconfig/config.go"),
+    Ignored("OLLAMA_MAX_CONTEXT", "ctx_size", "OLLAMA_CONTEXT_LENGTH", "Ollama envconfig/config.go"),
+    Ignored("LLAMA_ARG_CONTEXT_SIZE", "ctx_size", "LLAMA_ARG_CTX_SIZE", "llama.cpp common/arg.cpp"),
+    Ignored("SGLANG_MEM_FRACTION_STATIC", "mem_fraction_static", "--mem-fraction-static", "SGLang environ.py"),
+    Ignored("SGLANG_CONTEXT_LENGTH", "max_model_len", "--context-length", "SGLang environ.py"),
 )
+_ENGINE_OF_PREFIX = {"OLLAMA_": ("ollama",), "LLAMA_ARG_": ("llama.cpp", "ollama"), "SGLANG_": ("sglang",),
+                     "VLLM_": ("vllm",)}  # fmt: skip
+_SETTING_OF_VARIABLE = re.compile(r"^(VLLM|SGLANG)_(.+)$")
 
 
 def life_of(engine: str, flag: str) -> Life | None:
     """The releases that have a long flag; None for an engine whose releases were not read, and for no flag of it."""
-    return _LIVES.get(engine, {}).get(flag)
+    return _lives(engine).get(flag)
 
 
 def not_there(engine: str, version: str, flags: Iterable[str]) -> Iterator[NotThere]:
     """The flags that this version of the engine does not have, though another one does: it refuses to start."""
-    now = _padded(version)
+    try:
+        now = _padded(version)
+    except InputError:
+        return
     for flag in flags:
         life = life_of(engine, flag)
         if life is None:
             continue
         gone = life.removed is not None and now >= _padded(life.removed)
-        if gone or (life.added is not None and now < _padded(life.added)):
-            yield NotThere(flag, life.removed if gone else None, life.added, None, "vLLM's argument definitions")
+        early = life.added is not None and now < _padded(life.added)
+        if gone or early:
+            instead = INSTEAD.get(engine, {}).get(flag) if gone else None
+            yield NotThere(flag, life.removed if gone else None, life.added, instead, _source(engine))
 
 
 def ignored_variables(engine: str, variables: Iterable[str], settings: Iterable[str]) -> Iterator[Ignored]:
-    """Variables that name a setting and change nothing, where the command line does not set it either."""
+    """Variables that name a setting and change nothing, where the command line does not set it either.
+
+    Beside the known ones these are ``VLLM_`` and ``SGLANG_`` in front of a flag's name: no flag is read that way.
+    """
     given = set(settings)
     for name in variables:
-        found = next((item for item in _IGNORED if item.name == name), None)
-        if found is not None and engine == "vllm" and found.setting not in given:
+        found = next((item for item in _IGNORED if item.name == name), None) or _after_a_flag(engine, name)
+        if found is not None and engine in _engines_of(name, engine) and found.setting not in given:
             yield found
 
 
+def _engines_of(name: str, engine: str) -> tuple[str, ...]:
+    """The engines that a variable of this name is meant for; any engine where its name does not say."""
+    return next((names for prefix, names in _ENGINE_OF_PREFIX.items() if name.startswith(prefix)), (engine,))
+
+
+def _after_a_flag(engine: str, name: str) -> Ignored | None:
+    """``VLLM_GPU_MEMORY_UTILIZATION``: the name of a flag that fills a setting, with the engine's prefix."""
+    match = _SETTING_OF_VARIABLE.match(name)
+    if match is None or match[1].lower() != engine or name in READ_VARIABLES:
+        return None
+    table = import_module(f"kvplan.deployments.commands.{engine}_flags").TABLE
+    flag = match[2].lower().replace("_", "-")
+    setting = table.settings.get(flag)
+    if setting is None:
+        return None
+    return Ignored(name, setting, f"--{flag}", f"{table.engine} has no such variable")
+
+
+READ_VARIABLES: Final = frozenset(("VLLM_PORT", "VLLM_API_KEY", "VLLM_DP_SIZE"))
+"""Variables of vLLM that are also the names of flags."""
+
+
 def _padded(version: str) -> tuple[int, ...]:
+    """Release numbers of one length, so that 0.18 is no older than 0.18.0."""
     return (*release(version), 0, 0, 0)[:4]
+
+
+@cache
+def _lives(engine: str) -> dict[str, Life]:
+    if engine not in _VERSIONS:
+        return {}
+    data = import_module(f"kvplan.deployments.commands.{_VERSIONS[engine]}")
+    table = import_module(f"kvplan.deployments.commands.{engine}_flags").TABLE
+    added = {flag: version for version, flags in data.ADDED.items() for flag in flags.split()}
+    removed = {flag: version for version, flags in data.REMOVED.items() for flag in flags.split()}
+    return {flag: Life(added.get(flag), removed.get(flag)) for flag in table.flags}
+
+
+def _source(engine: str) -> str:
+    data = import_module(f"kvplan.deployments.commands.{_VERSIONS[engine]}")
+    table = import_module(f"kvplan.deployments.commands.{engine}_flags").TABLE
+    return f"argument definitions of {table.engine} {data.OLDEST} to {data.NEWEST}"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from kvplan.deployments.argv import Arguments, Word
 from kvplan.deployments.found import Setting, Unresolved
+from kvplan.deployments.interface import Source
+from kvplan.deployments.yaml_tree import Node
 
 
 class EngineCommand(Protocol):
@@ -42,4 +44,25 @@ class EngineCommand(Protocol):
 
     def derived(self, settings: dict[str, Setting]) -> tuple[list[Setting], list[Unresolved]]:
         """What settings that hold a document of their own (JSON) say in turn; given settings override it."""
+        ...
+
+
+@runtime_checkable
+class ReadsFiles(Protocol):
+    """An engine whose command line names a file with more settings."""
+
+    file_wins: bool
+    """The file's settings override those of the command line."""
+
+    def of_file(self, root: Node, source: Source) -> Arguments:
+        """The settings of the file's map."""
+        ...
+
+
+@runtime_checkable
+class Settles(Protocol):
+    """An engine some of whose settings mean something else beside others."""
+
+    def settled(self, settings: dict[str, Setting]) -> dict[str, Setting]:
+        """All settings that were given, as they hold together; the setting ``engine`` names the version."""
         ...

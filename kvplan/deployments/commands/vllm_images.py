@@ -1,29 +1,59 @@
-"""Container images: is it vLLM's, and which version does its tag name?"""
+"""Container images: do they start vLLM, and which version does the tag name?"""
 
 from __future__ import annotations
 
 import re
+from typing import Final
 
-_OFFICIAL = re.compile(r"(?:^|/)vllm-openai(?:-[a-z0-9]+)?(?::([\w.+-]+))?(?:@sha256:[0-9a-f]+)?$")
-_RELEASE = re.compile(r"^v?(\d+\.\d+(?:\.\d+)?(?:\.?(?:rc|post|dev)\d+)?)(?=$|[-+_])")
-_NAMED_RELEASE = re.compile(r"vllm[_-]?v?(\d+\.\d+\.\d+)")
-_OTHER_PRODUCTS = ("lmcache/", "aibrix", "production-stack")
+from kvplan.deployments.image_tags import parse_image, release_in
+
+_STARTED_BY: Final = (
+    re.compile(r"(?:^|/)vllm-openai(?:-[a-z0-9]+)*$"),
+    re.compile(r"(?:^|/)vllm-cpu-release-repo$"),
+    re.compile(r"(?:^|/)vllm(?:-cpu)?-openai-ubi\d$"),
+    re.compile(r"(?:^|/)rhaiis/vllm-[\w-]+$"),
+    re.compile(r"(?:^|/)rhoai/odh-vllm-[\w-]+$"),
+    re.compile(r"(?:^|/)opea/vllm(?:-[a-z0-9]+)?$"),
+    re.compile(r"(?:^|/)kserve/huggingfaceserver$"),
+    re.compile(r"(?:^|/)cloud_ai_inference_vllm(?:_\w+)?$"),
+)
+"""Images whose entry point is vLLM's server: its own (Dockerfile, ENTRYPOINT), those of Red Hat AI Inference Server,
+OPEA and KServe, which are documented to be run with flags alone. Those of Dynamo, NGC and llm-d need a command."""
+_OTHER_RELEASES: Final = ("lmcache/", "production-stack", "llm-d/", "ai-dynamo", "rhaiis/", "rhoai/", "opea/",
+                          "kserve/", "cloud_ai_inference", "deep-learning-containers", "openai-ubi")  # fmt: skip
 """Images of other projects with vLLM inside: their tags count their own releases."""
+_NAMED_RELEASE = re.compile(r"vllm[_-]?v?(\d+\.\d+\.\d+)")
+_KVCACHE_RELEASE = re.compile(r"(?:^|-)v?(\d+\.\d+\.\d+)(?=$|[-.])")
+_NGC = re.compile(r"^nvcr\.io/nvidia/vllm$")
+NGC_RELEASES: Final[dict[str, str]] = {
+    "25.10": "0.10.2", "26.01": "0.11.1", "26.03": "0.17.1", "26.05": "0.20.1", "26.10": "0.31.0",
+}  # fmt: skip
+"""NVIDIA's container of a month -> the vLLM in it. Source: its vLLM release notes, "Contents of the vLLM container"."""
 
 
 def is_vllm_image(image: str) -> bool:
     """Whether a container of this image starts vLLM when it is given arguments alone."""
-    return _OFFICIAL.search(image) is not None
+    parsed = parse_image(image)
+    return parsed is not None and any(pattern.search(parsed.name) for pattern in _STARTED_BY)
 
 
 def vllm_version(image: str) -> str | None:
-    """``vllm/vllm-openai:v0.9.1`` -> ``0.9.1``; None where the tag does not name a release (``latest``, a digest)."""
-    if any(product in image for product in _OTHER_PRODUCTS):
-        named = _NAMED_RELEASE.search(image.rsplit(":", 1)[-1])
-        return named[1] if named else None
-    official = _OFFICIAL.search(image)
-    if official is not None:
-        release = _RELEASE.match(official[1] or "")
-        return release[1] if release else None
-    named = _NAMED_RELEASE.search(image.rsplit(":", 1)[-1])
-    return named[1] if named else None
+    """``vllm/vllm-openai:v0.9.1`` -> ``0.9.1``; None where the tag does not name a release (``latest``, a digest).
+
+    Tags of other products count where vLLM's release stands in them: ``rocm6.4.1_vllm_0.10.0_20250812``.
+    """
+    parsed = parse_image(image)
+    if parsed is None or not parsed.tag:
+        return None
+    if _NGC.match(parsed.name):
+        return NGC_RELEASES.get(parsed.tag[:5])
+    named = _NAMED_RELEASE.search(parsed.tag)
+    if named is not None:
+        return named[1]
+    if any(product in f"{parsed.name}:" for product in _OTHER_RELEASES):
+        return None
+    if "aibrix" in parsed.name:
+        built = _KVCACHE_RELEASE.search(parsed.tag) if "vllm-openai" in parsed.name else None
+        return built[1] if built else None
+    is_vllm = re.search(r"vllm", parsed.name.rsplit("/", 1)[-1]) is not None
+    return release_in(parsed.tag) if is_vllm else None

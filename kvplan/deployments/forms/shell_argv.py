@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from kvplan.deployments.commands import command_of_engine, engine_words
 from kvplan.deployments.container import environment_of_docker, settings_of_docker
@@ -52,17 +53,24 @@ def _deployment(command: Command, source: Source, number: int) -> FoundDeploymen
     environment = {**command.environment, **environment_of_docker(command.before)}
     engine = command_of_engine(command.engine)
     images = (word.text for word in command.before if ":" in word.text and engine.is_started_by(word.text))
-    installed = re.search(_INSTALLED.format(package=re.escape(command.engine)), source.text, re.MULTILINE)
     launch = Launch(
         engine=command.engine,
         arguments=command.arguments,
         place=command.place,
         environment=environment,
         image=command.image or next(images, None),
-        version=installed[1] if installed else None,
+        version=_installed(source.text, command.engine),
     )
     name = source.stem + (f"-{number}" if number else "")
-    return deployment_of(launch, name=name, form=FORM.name, surroundings=settings_of_docker(command.before))
+    surroundings = settings_of_docker(command.before)
+    return deployment_of(launch, name=name, form=FORM.name, surroundings=surroundings, source=source)
+
+
+@lru_cache(maxsize=8)
+def _installed(text: str, package: str) -> str | None:
+    """The version that a script pins when it installs the engine."""
+    match = re.search(_INSTALLED.format(package=re.escape(package)), text, re.MULTILINE)
+    return match[1] if match else None
 
 
 FORM = ShellArgv()
