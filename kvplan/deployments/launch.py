@@ -99,9 +99,11 @@ def _common(environment: dict[str, Word]) -> list[Setting]:
         word = environment.get(variable)
         if word is None or word.unresolved is not None or not word.text:
             continue
-        if name == "omp_num_threads" and not re.fullmatch(r"\d{1,6}", word.text.strip()):
-            continue
-        found.append(Setting(name, word.text.strip(), word.place))
+        text = word.text.strip()
+        if name != "omp_num_threads":
+            found.append(Setting(name, text, word.place))
+        elif re.fullmatch(r"\d{1,6}", text):
+            found.append(Setting(name, int(text), word.place))
     return found
 
 

@@ -21,7 +21,7 @@ from kvplan.deployments.kube_environment import (
     variables_of,
 )
 from kvplan.deployments.kube_objects import Objects
-from kvplan.deployments.pod_config_files import with_config_file, with_lmcache_file
+from kvplan.deployments.launch_files import with_config_file, with_lmcache_file
 from kvplan.deployments.shell_commands import commands_in
 from kvplan.deployments.shell_expansions import Expansion
 from kvplan.deployments.yaml_placeholders import is_placeholder
@@ -60,7 +60,7 @@ def command_of(
     """
     open_file = files or (lambda path: None)
     given = {name: Word(item.text, item.place) for name, item in environment.items() if item.place and not item.reason}
-    given = with_lmcache_file(given, open_file)
+    given, _ = with_lmcache_file(given, open_file)
     command, args = items_of(container.get("command")), items_of(container.get("args"))
     nodes = [*command, *args]
     for text in _shell_texts(nodes, open_file):

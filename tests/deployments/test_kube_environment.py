@@ -128,7 +128,7 @@ def test_a_config_file_in_a_volume() -> None:
     """The command line holds over the file."""
     item = kit.one(MOUNTED + FILES, "p.yaml")
     assert (item.value("max_model_len"), item.value("tp"), item.value("enforce_eager")) == ("4096", "4", True)
-    assert (kit.lines(item)["max_model_len"], item.value("enable_lora"), kit.open_names(item)) == (18, None, [])
+    assert (kit.lines(item)["max_model_len"], item.value("enable_lora"), kit.open_names(item)) == (18, False, [])
     assert item.value("lmcache_gib_per_rank") == "40"
 
 

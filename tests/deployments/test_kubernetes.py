@@ -127,7 +127,7 @@ def test_documents_before_a_fault_are_kept() -> None:
 
 
 def test_other_containers_are_passed_over() -> None:
-    text = DEPLOYMENT.replace("vllm/vllm-openai:v0.9.1", "lmsysorg/sglang:v0.4.9")
+    text = DEPLOYMENT.replace("vllm/vllm-openai:v0.9.1", "quay.io/team/gateway:v0.4.9")
     assert kit.read(text + "# instead of vllm\n", "a.yaml") == ([], [])
 
 
