@@ -21,6 +21,8 @@ class Word:
     """It stands for words that are usually none, such as ``"$@"``."""
     cut: bool = False
     """It stands for the rest of a command that is too long to be read."""
+    branch: str | None = None
+    """Why it may not be there at all: only one branch of a script adds it."""
 
 
 @dataclass(slots=True)
@@ -61,7 +63,7 @@ def read_arguments(words: Sequence[Word], table: FlagTable, *, positional_model:
         elif word.unresolved is not None and (word.optional or not positional_model or "model" in found.settings):
             found.unresolved.append(_extra_words(word))
         elif positional_model and "model" not in found.settings and not _named(found, "model"):
-            found.put("model", word.text, word)
+            found.put("model", word.text, replace(word, unresolved=word.unresolved or word.branch))
     return found
 
 
@@ -88,7 +90,7 @@ def _read_flag(table: FlagTable, words: Sequence[Word], index: int, found: Argum
 def _put(found: Arguments, table: FlagTable, flag: str, values: list[Word], word: Word) -> None:
     name = table.settings.get(flag.removeprefix("no-"), "")
     if table.takes_value(flag) is False:
-        found.put(name, not flag.startswith("no-"), replace(word, unresolved=None))
+        found.put(name, not flag.startswith("no-"), replace(word, unresolved=word.branch))
     elif not values:
         found.complaints.append(Complaint(f"--{flag} has no value", word.place, stops=True))
     elif name == "config":
@@ -96,7 +98,8 @@ def _put(found: Arguments, table: FlagTable, flag: str, values: list[Word], word
             Unresolved("config", values[0].text, word.place, f"more flags come from {shorten(values[0].text)}")
         )
     else:
-        found.put(name, values[0].text, replace(values[0], place=values[0].place))
+        value = values[0]
+        found.put(name, value.text, replace(value, unresolved=value.unresolved or value.branch))
 
 
 def _extra_words(word: Word) -> Unresolved:

@@ -23,6 +23,8 @@ class Launch:
     image_place: Place | None = None
     version: str | None = None
     """Where something else than the image's tag names it, such as a pinned package."""
+    cards: str | None = None
+    """The GPUs by their numbers, ``0,1``, where the file says which: others in it may share them."""
 
 
 def deployment_of(
@@ -55,5 +57,5 @@ def deployment_of(
         unresolved=(*launch.arguments.unresolved, *unresolved, *unknown),
         complaints=(*launch.arguments.complaints, *complaints),
         engine=launch.engine,
-        notes={"image": launch.image} if launch.image else {},
+        notes={name: text for name, text in (("image", launch.image), ("gpu_ids", launch.cards)) if text},
     )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
-from kvplan.deployments.commands import command_of_engine, engine_words
-from kvplan.deployments.container import environment_of_docker, settings_of_docker
-from kvplan.deployments.found import FoundDeployment
+from kvplan.deployments.commands import engine_words
+from kvplan.deployments.container import gpu_ids, gpus_of_docker, settings_of_docker
+from kvplan.deployments.found import FoundDeployment, Setting
 from kvplan.deployments.interface import Reading, Source, Unreadable
 from kvplan.deployments.launch import Launch, deployment_of
-from kvplan.deployments.shell_commands import MOST_COMMANDS, Command, commands_in
+from kvplan.deployments.shell_commands import MOST_COMMANDS, read_shell
+from kvplan.deployments.shell_started import Command
 from kvplan.units import MIB
 
 _INSTALLED = r"^[^#\n]*\bpip3?[ \t]+install\b[^#\n]*?[\s\"']{package}(?:\[[\w,-]*\])?==(\d+\.\d+(?:\.\w+)*)"
@@ -22,24 +23,36 @@ class ShellArgv:
 
     name = "shell"
     order = 40
-    names = ("*.sh", "*.bash")
+    names = ("*.sh", "*.bash", "*.slurm", "*.sbatch")
     traces: tuple[bytes, ...] = ()
 
     def recognises(self, source: Source) -> bool:
-        if source.suffix in (".sh", ".bash") or _SHELL_START.match(source.text):
-            return engine_words().search(source.text) is not None
+        if source.suffix in (".sh", ".bash", ".slurm", ".sbatch") or _SHELL_START.match(source.text):
+            return starts_something(source.text)
         plain = source.suffix in ("", ".txt", ".cmd")
         return plain and engine_words().search(source.text) is not None
 
     def read(self, source: Source) -> Reading:
         if len(source.text) > LONGEST_SCRIPT_BYTES:
             return Reading([], [Unreadable(source.at(1), "the script is longer than 1 MiB")])
-        commands = commands_in(source.text, source.path, 1)
+        commands, exhausted = read_shell(source.text, source.path, 1, source=source)
         found = [
-            _deployment(command, source, number if len(commands) > 1 else 0)
+            deployment_of_command(command, source, number if len(commands) > 1 else 0)
             for number, command in enumerate(commands[:MOST_COMMANDS], start=1)
         ]
-        return Reading(found, _unread(commands))
+        unread = _unread(commands)
+        if exhausted:
+            unread.append(
+                Unreadable(source.at(1), "not read to its end: it calls its own parts too often", level="fail")
+            )
+        return Reading(found, unread)
+
+
+def starts_something(text: str) -> bool:
+    """Whether a script has an engine's word, or ``docker run`` of an image that a variable may name."""
+    return engine_words().search(text) is not None or bool(
+        re.search(r"\bserve\b|\b(?:docker|podman)\b[^\n]*\brun\b", text)
+    )
 
 
 def _unread(commands: list[Command]) -> list[Unreadable]:
@@ -48,21 +61,31 @@ def _unread(commands: list[Command]) -> list[Unreadable]:
     return [Unreadable(one.place, message, "split the file", "fail") for one in commands[MOST_COMMANDS:][:1]]
 
 
-def _deployment(command: Command, source: Source, number: int) -> FoundDeployment:
-    environment = {**command.environment, **environment_of_docker(command.before)}
-    engine = command_of_engine(command.engine)
-    images = (word.text for word in command.before if ":" in word.text and engine.is_started_by(word.text))
+def deployment_of_command(command: Command, source: Source, number: int) -> FoundDeployment:
+    """One engine command of a script."""
     installed = re.search(_INSTALLED.format(package=re.escape(command.engine)), source.text, re.MULTILINE)
+    given = gpus_of_docker(command.container) if command.container is not None else None
     launch = Launch(
         engine=command.engine,
         arguments=command.arguments,
         place=command.place,
-        environment=environment,
-        image=command.image or next(images, None),
+        environment=command.environment,
+        image=command.image,
+        image_place=command.container.image.place if command.container is not None else None,
         version=installed[1] if installed else None,
+        cards=gpu_ids(command.environment, given) if command.background else None,
     )
     name = source.stem + (f"-{number}" if number else "")
-    return deployment_of(launch, name=name, form=FORM.name, surroundings=settings_of_docker(command.before))
+    return deployment_of(launch, name=name, form=FORM.name, surroundings=surroundings_of(command))
+
+
+def surroundings_of(command: Command) -> list[Setting]:
+    """What the command's container and process are given of the host."""
+    found = settings_of_docker(command.container) if command.container is not None else []
+    threads = command.environment.get("OMP_NUM_THREADS")
+    if threads is not None and threads.unresolved is None and threads.text.isdecimal():
+        found.append(Setting("omp_num_threads", int(threads.text), threads.place))
+    return found
 
 
 FORM = ShellArgv()
