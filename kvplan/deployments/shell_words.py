@@ -28,6 +28,8 @@ class Heredoc(NamedTuple):
 class ShellReader(ShellText):
     """Reads commands out of one text."""
 
+    plain = False
+    """Nothing but blanks and quotes is special: as systemd and Compose take words apart."""
     heredocs: list[Heredoc]
     targets: list[str]
     """Files that the last command writes to."""
@@ -48,6 +50,8 @@ class ShellReader(ShellText):
                     break
                 self._end_word()
                 self.position += 1
+            elif self.plain:
+                self._part(character)
             elif character == "&" and self.text[self.position + 1 : self.position + 2] == ">":
                 self.position += 1
             elif character in "<>":

@@ -11,6 +11,8 @@ from kvplan.deployments.interface import Source, Unreadable
 from kvplan.units import MIB, shorten
 
 LARGEST_FILE_BYTES = 4 * MIB
+MOST_NAMES = 1000
+"""Names of a folder that are looked at."""
 
 
 class Tree:
@@ -31,6 +33,13 @@ class Tree:
             inside = real == self.root or real.startswith(self.root.rstrip(os.sep) + os.sep)
             self._known[path] = read_source(path, tree=self) if inside and os.path.isfile(real) else None
         return self._known[path]
+
+    def names(self, path: str) -> list[str]:
+        """What a folder of the tree holds, in order; nothing for any other."""
+        real = os.path.realpath(path)
+        if not real.startswith(self.root.rstrip(os.sep) + os.sep) or not os.path.isdir(real):
+            return []
+        return sorted(os.listdir(real))[:MOST_NAMES]
 
 
 def _root_of(real: str) -> str:
@@ -72,8 +81,8 @@ def read_source(
         return Unreadable(where, "is not a text file")
     try:
         folder = "" if path == "-" else os.path.dirname(path)
-        opener = tree.open if tree is not None else None
-        return Source(shown, data.decode("utf-8-sig").replace("\r\n", "\n"), folder, opener)
+        opener, lister = (tree.open, tree.names) if tree is not None else (None, None)
+        return Source(shown, data.decode("utf-8-sig").replace("\r\n", "\n"), folder, opener, lister)
     except UnicodeDecodeError as error:
         return Unreadable(Place(shown, data.count(b"\n", 0, error.start) + 1), "is not UTF-8 text")
 

@@ -36,8 +36,9 @@ class ShellArgv:
         if len(source.text) > LONGEST_SCRIPT_BYTES:
             return Reading([], [Unreadable(source.at(1), "the script is longer than 1 MiB")])
         commands, exhausted = read_shell(source.text, source.path, 1, source=source)
+        versions = {engine: _installed(source.text, engine) for engine in {one.engine for one in commands}}
         found = [
-            deployment_of_command(command, source, number if len(commands) > 1 else 0)
+            _deployment(command, source, versions[command.engine], number if len(commands) > 1 else 0)
             for number, command in enumerate(commands[:MOST_COMMANDS], start=1)
         ]
         unread = _unread(commands)
@@ -61,9 +62,13 @@ def _unread(commands: list[Command]) -> list[Unreadable]:
     return [Unreadable(one.place, message, "split the file", "fail") for one in commands[MOST_COMMANDS:][:1]]
 
 
-def deployment_of_command(command: Command, source: Source, number: int) -> FoundDeployment:
-    """One engine command of a script."""
-    installed = re.search(_INSTALLED.format(package=re.escape(command.engine)), source.text, re.MULTILINE)
+def _installed(text: str, engine: str) -> str | None:
+    """The version of an engine that the script installs with pip."""
+    match = re.search(_INSTALLED.format(package=re.escape(engine)), text, re.MULTILINE)
+    return match[1] if match else None
+
+
+def _deployment(command: Command, source: Source, version: str | None, number: int) -> FoundDeployment:
     given = gpus_of_docker(command.container) if command.container is not None else None
     launch = Launch(
         engine=command.engine,
@@ -72,14 +77,14 @@ def deployment_of_command(command: Command, source: Source, number: int) -> Foun
         environment=command.environment,
         image=command.image,
         image_place=command.container.image.place if command.container is not None else None,
-        version=installed[1] if installed else None,
+        version=version,
         cards=gpu_ids(command.environment, given) if command.background else None,
     )
     name = source.stem + (f"-{number}" if number else "")
-    return deployment_of(launch, name=name, form=FORM.name, surroundings=surroundings_of(command))
+    return deployment_of(launch, name=name, form=FORM.name, surroundings=_surroundings(command))
 
 
-def surroundings_of(command: Command) -> list[Setting]:
+def _surroundings(command: Command) -> list[Setting]:
     """What the command's container and process are given of the host."""
     found = settings_of_docker(command.container) if command.container is not None else []
     threads = command.environment.get("OMP_NUM_THREADS")

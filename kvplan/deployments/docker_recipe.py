@@ -1,0 +1,172 @@
+"""What a Dockerfile starts: its base, the variables that it sets, ``ENTRYPOINT`` and ``CMD`` of its last stage."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+
+from kvplan.deployments.argv import Word
+from kvplan.deployments.compose_services import Service
+from kvplan.deployments.found import Place
+from kvplan.deployments.interface import Source
+from kvplan.deployments.interpolation import Interpolation
+from kvplan.deployments.shell_expansions import Expansion, Lookup
+from kvplan.deployments.shell_words import ShellReader
+
+_INSTRUCTION = re.compile(r"^[ \t]*([A-Za-z]+)[ \t]+", re.MULTILINE)
+_HEREDOC = re.compile(r"<<-?[\"']?(\w+)[\"']?")
+_PAIR = re.compile(r"^([A-Za-z_][\w.]*)=(.*)$", re.DOTALL)
+MOST_INSTRUCTIONS = 2000
+
+
+@dataclass(slots=True)
+class Recipe:
+    """A stage."""
+
+    base: str | None = None
+    base_place: Place | None = None
+    entry: list[Word] | None = None
+    command: list[Word] | None = None
+    environment: dict[str, Expansion] = field(default_factory=dict)
+    shell_form: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """``ENTRYPOINT`` or ``CMD`` as a text for ``/bin/sh -c``, and its line."""
+
+
+def recipe_of(source: Source, arguments: dict[str, Expansion] | None = None) -> Recipe:
+    """The last stage of a Dockerfile, with what it takes from the stages before it. ``arguments`` are build args."""
+    stages: dict[str, Recipe] = {}
+    known: dict[str, Expansion] = dict(arguments or {})
+    now = Recipe()
+    for word, text, line in _instructions(source.text):
+        if word == "FROM":
+            now = _stage(text, source, line, stages, known)
+        elif word == "ARG":
+            name, equals, value = text.strip().partition("=")
+            if equals and name not in (arguments or {}):
+                known[name] = _filled(value, source, line, {**known, **now.environment})
+        elif word == "ENV":
+            _variables(text, source, line, now, known)
+        elif word in ("ENTRYPOINT", "CMD"):
+            _start(word, text, source, line, now, known)
+    return now
+
+
+def recipe_at(service: Service, interpolation: Interpolation) -> Recipe | None:
+    """The Dockerfile that a service is built from, where it is in the tree."""
+    found = service.get("build")
+    if found is None:
+        return None
+    node, source = found
+    folder = interpolation.filled(node.text if node.kind == "scalar" else node.scalar("context") or ".")
+    name = interpolation.filled(node.scalar("dockerfile")) or "Dockerfile"
+    file = source.beside(f"{folder}/{name}")
+    if not isinstance(file, Source):
+        return None
+    arguments: dict[str, Expansion] = {}
+    given = node.get("args")
+    for key, value in given.entries.items() if given is not None else ():
+        word = interpolation.word(value.text, source.at(value.line))
+        arguments[key] = Expansion(word.text, place=word.place, reason=word.unresolved)
+    return recipe_of(file, arguments)
+
+
+def _instructions(text: str) -> list[tuple[str, str, int]]:
+    """(instruction in capitals, its text on its lines, line of the text); comments within are blank lines."""
+    lines = text.split("\n")
+    found: list[tuple[str, str, int]] = []
+    at = 0
+    while at < len(lines) and len(found) < MOST_INSTRUCTIONS:
+        match = _INSTRUCTION.match(lines[at] + " ")
+        if match is None or lines[at].lstrip().startswith("#"):
+            at += 1
+            continue
+        start, parts = at, [lines[at][match.end() :]]
+        while parts[-1].rstrip().endswith("\\") and at + 1 < len(lines):
+            at += 1
+            following = lines[at]
+            while following.lstrip().startswith("#") and at + 1 < len(lines):
+                parts.append("\\")
+                at += 1
+                following = lines[at]
+            parts.append(following)
+        heredoc = _HEREDOC.search(parts[0]) if match[1].upper() in ("RUN", "COPY") else None
+        end = next((i for i in range(at + 1, len(lines)) if lines[i].strip() == heredoc[1]), at) if heredoc else at
+        found.append((match[1].upper(), "\n".join(parts), start + 1))
+        at = max(at, end) + 1
+    return found
+
+
+def _stage(text: str, source: Source, line: int, stages: dict[str, Recipe], known: dict[str, Expansion]) -> Recipe:
+    words = [word for word in text.split() if not word.startswith("--")]
+    base = _filled(words[0] if words else "", source, line, known)
+    before = stages.get(base.text.lower())
+    if before is not None:
+        now = Recipe(before.base, before.base_place, before.entry, before.command, dict(before.environment),
+                     dict(before.shell_form))  # fmt: skip
+    else:
+        now = Recipe(base.text if base.reason is None else None, source.at(line))
+    if len(words) > 2 and words[1].lower() == "as":
+        stages[words[2].lower()] = now
+    return now
+
+
+def _variables(text: str, source: Source, line: int, now: Recipe, known: dict[str, Expansion]) -> None:
+    """``ENV A=1 B="x y"``, or the old ``ENV A 1``."""
+    reader = ShellReader(text, source.path, line, _lookup({**known, **now.environment}))
+    words = reader.command(0)
+    if words and "=" not in words[0].text and len(words) > 1:
+        now.environment[words[0].text] = Expansion(" ".join(word.text for word in words[1:]), place=words[0].place)
+        return
+    for word in words:
+        match = _PAIR.match(word.text)
+        if match is not None:
+            now.environment[match[1]] = Expansion(match[2], place=word.place, reason=word.unresolved)
+
+
+def _start(word: str, text: str, source: Source, line: int, now: Recipe, known: dict[str, Expansion]) -> None:
+    """A JSON list is started as it is, and its variables stay as they are; anything else is a text for a shell."""
+    plain = text.replace("\\\n", " \n")
+    listed = None
+    if plain.lstrip().startswith("["):
+        try:
+            listed = json.loads(plain)
+        except (ValueError, RecursionError):
+            listed = None
+    if isinstance(listed, list) and all(isinstance(item, str) for item in listed):
+        words = _placed(listed, text, source, line)
+    else:
+        place = source.at(line)
+        words = [Word("/bin/sh", place), Word("-c", place), Word(text, place)]
+        now.shell_form[word] = (text, line)
+    if word == "ENTRYPOINT":
+        now.entry, now.command = words, None
+        now.shell_form.pop("CMD", None)
+    else:
+        now.command = words
+        if now.shell_form.get("CMD") and not (words and words[0].text == "/bin/sh"):
+            now.shell_form.pop("CMD", None)
+
+
+def _placed(listed: list[str], text: str, source: Source, line: int) -> list[Word]:
+    """Each item with the line on which it stands."""
+    words, at = [], 0
+    for item in listed[:20_000]:
+        found = text.find(json.dumps(item, ensure_ascii=False), at)
+        at = found if found >= 0 else at
+        words.append(Word(item, source.at(line + text.count("\n", 0, at))))
+    return words
+
+
+def _lookup(known: dict[str, Expansion]) -> Lookup:
+    def one(name: str) -> Expansion:
+        return known.get(name) or Expansion(reason=f"${name} has no literal value in this file", optional=True)
+
+    return one
+
+
+def _filled(text: str, source: Source, line: int, known: dict[str, Expansion]) -> Expansion:
+    words = ShellReader(text, source.path, line, _lookup(known)).command(0, first=True)
+    if not words:
+        return Expansion("", place=source.at(line))
+    return Expansion(words[0].text, place=words[0].place, reason=words[0].unresolved)

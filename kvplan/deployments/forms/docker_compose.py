@@ -1,0 +1,157 @@
+"""Compose files: every service that starts an engine.
+
+Values are filled in from ``.env`` beside the file and from defaults in it. A service takes what it has not itself from
+those that it extends. Source: the Compose specification.
+"""
+
+from __future__ import annotations
+
+import re
+
+from kvplan.deployments.argv import Word
+from kvplan.deployments.argv_commands import Argv, Started, started_by
+from kvplan.deployments.compose_resources import Resources
+from kvplan.deployments.compose_services import Service, services_of
+from kvplan.deployments.compose_unread import unread_engine
+from kvplan.deployments.compose_values import argv_of, environment_of, image_of, interpolation_of
+from kvplan.deployments.container import gpu_ids
+from kvplan.deployments.docker_recipe import recipe_at
+from kvplan.deployments.found import FoundDeployment, Setting
+from kvplan.deployments.interface import Reading, Source, Unreadable
+from kvplan.deployments.interpolation import Interpolation
+from kvplan.deployments.launch import Launch, deployment_of
+from kvplan.deployments.shell_expansions import Expansion
+from kvplan.deployments.shell_started import Command
+from kvplan.deployments.yaml_tree import documents
+from kvplan.units import shorten
+
+_SERVICES = re.compile(r"^[\"']?services[\"']?[ \t]*:", re.MULTILINE)
+_RUNS = re.compile(r"^[ \t]+[\"']?(?:image|build|command|entrypoint|extends)[\"']?[ \t]*:", re.MULTILINE)
+_MANIFEST = re.compile(r"^apiVersion[ \t]*:", re.MULTILINE)
+_NOT_MODELLED = re.compile(
+    r"text-generation-inference|tgi-gaudi|/lmdeploy|/tabbyapi|aphrodite-engine|/localai|/xinference"
+)
+MOST_SERVICES = 500
+
+
+class DockerCompose:
+    """``docker-compose.yml`` and files that are handed to ``docker compose -f``."""
+
+    name = "docker-compose"
+    order = 22
+    names = ("*.yaml", "*.yml")
+    traces: tuple[bytes, ...] = ()
+
+    def recognises(self, source: Source) -> bool:
+        if source.suffix not in (".yaml", ".yml", "") or _MANIFEST.search(source.text):
+            return False
+        return _SERVICES.search(source.text) is not None and _RUNS.search(source.text) is not None
+
+    def read(self, source: Source) -> Reading:
+        roots, fault = documents(source.text)
+        unread = [] if fault is None else [Unreadable(source.at(fault.line), fault.message)]
+        interpolation = interpolation_of(source)
+        found: list[FoundDeployment] = []
+        claims: list[str] = []
+        services = [service for root in roots[:1] for service in services_of(root, source)]
+        for service in services[:MOST_SERVICES]:
+            deployments, faults, scripts = _read(service, interpolation)
+            found += deployments
+            unread += faults
+            claims += [*scripts, *service.claims]
+        if len(services) > MOST_SERVICES:
+            line = services[MOST_SERVICES].line
+            unread.append(
+                Unreadable(source.at(line), f"not read further: more than {MOST_SERVICES} services", level="fail")
+            )
+        return Reading(found, unread, tuple(dict.fromkeys(claims)))
+
+
+def _read(
+    service: Service, interpolation: Interpolation
+) -> tuple[list[FoundDeployment], list[Unreadable], tuple[str, ...]]:
+    image = image_of(service, interpolation)
+    if image is not None and _NOT_MODELLED.search(image.text):
+        message = f"{service.name} runs {shorten(image.text)}, which kvplan does not model"
+        return [], [Unreadable(image.place, message)], ()
+    environment = environment_of(service, interpolation)
+    started = _started(service, interpolation, image, environment)
+    resources = Resources(service, interpolation)
+    if not started.commands:
+        started = Started(unread_engine(service, image, environment, resources, interpolation))
+    found = []
+    for number, command in enumerate(started.commands, start=1):
+        name = service.name + (f"-{number}" if len(started.commands) > 1 else "")
+        found.append(_deployment(name, service, command, resources, image))
+    return found, [], started.scripts
+
+
+def _started(
+    service: Service, interpolation: Interpolation, image: Word | None, environment: dict[str, Expansion]
+) -> Started:
+    """The engine commands of the entry point with its command; those of a Dockerfile where the service builds one."""
+    texts: dict[int, tuple[str, int]] = {}
+    entry = argv_of(service, "entrypoint", interpolation, texts, 0)
+    command = argv_of(service, "command", interpolation, texts, len(entry or []))
+    recipe = recipe_at(service, interpolation) if service.get("build") is not None else None
+    base, own_entry = (image.text if image is not None else None), entry is None
+    if recipe is not None:
+        environment = {**recipe.environment, **environment}
+        base = recipe.base or base
+        if entry is None and recipe.entry:
+            entry, own_entry = recipe.entry, False
+        if command is None and entry is not None and not service.get("entrypoint"):
+            command = recipe.command
+        if command is None and entry is None:
+            command = recipe.command
+    words = [*(entry or []), *(command or [])]
+    place = image.place if image is not None else service.source.at(service.line)
+    argv = Argv(words, service.source, place, environment, base, own_entry, interpolation.marks, texts)
+    return started_by(argv)
+
+
+def _deployment(
+    name: str, service: Service, command: Command, resources: Resources, image: Word | None
+) -> FoundDeployment:
+    known_image = image.text if image is not None and image.unresolved is None else None
+    settings = dict(resources.settings)
+    threads = command.environment.get("OMP_NUM_THREADS")
+    if threads is not None and threads.text.isdecimal():
+        settings["omp_num_threads"] = Setting("omp_num_threads", int(threads.text), threads.place)
+    cards = None if service.get("profiles") else gpu_ids(command.environment, resources.cards)
+    launch = Launch(
+        engine=command.engine,
+        arguments=command.arguments,
+        place=command.place,
+        environment=command.environment,
+        image=known_image or command.image,
+        image_place=image.place if image is not None else None,
+        cards=cards or (_first_cards(command) if resources.all_cards and not service.get("profiles") else None),
+    )
+    return deployment_of(
+        launch,
+        name=name,
+        form=FORM.name,
+        surroundings=settings.values(),
+        unresolved=resources.unresolved,
+        complaints=resources.complaints,
+    )
+
+
+def _first_cards(command: Command) -> str | None:
+    """Of all cards an engine takes the first ones, as many as it has ranks."""
+    ranks = 1
+    for name in ("tp", "pp", "dp"):
+        setting = command.arguments.settings.get(name)
+        if setting is not None:
+            text = str(setting.value)
+            ranks *= int(text) if text.isdecimal() and 0 < int(text) <= 64 else 0
+    nodes = str(command.arguments.settings["nodes"].value) if "nodes" in command.arguments.settings else "1"
+    ranks = ranks // int(nodes) if nodes.isdecimal() and 0 < int(nodes) <= 64 else 0
+    open_names = {item.name for item in command.arguments.unresolved}
+    if not 0 < ranks <= 64 or open_names & {"tp", "pp", "dp"} or command.engine not in ("vllm", "sglang"):
+        return None
+    return ",".join(str(card) for card in range(ranks))
+
+
+FORM = DockerCompose()
