@@ -35,9 +35,10 @@ class Arguments:
 
     def put(self, name: str, value: Value, word: Word) -> None:
         """Keep a setting, or say why it has no value."""
-        if word.unresolved is not None:
+        reason = word.unresolved or word.branch
+        if reason is not None:
             self.settings.pop(name, None)
-            self.unresolved.append(Unresolved(name, shorten(word.text), word.place, word.unresolved))
+            self.unresolved.append(Unresolved(name, shorten(word.text), word.place, reason))
             return
         self.unresolved = [item for item in self.unresolved if item.name != name]
         self.settings[name] = Setting(name, value, word.place)
@@ -63,7 +64,7 @@ def read_arguments(words: Sequence[Word], table: FlagTable, *, positional_model:
         elif word.unresolved is not None and (word.optional or not positional_model or "model" in found.settings):
             found.unresolved.append(_extra_words(word))
         elif positional_model and "model" not in found.settings and not _named(found, "model"):
-            found.put("model", word.text, replace(word, unresolved=word.unresolved or word.branch))
+            found.put("model", word.text, word)
     return found
 
 
@@ -90,7 +91,7 @@ def _read_flag(table: FlagTable, words: Sequence[Word], index: int, found: Argum
 def _put(found: Arguments, table: FlagTable, flag: str, values: list[Word], word: Word) -> None:
     name = table.settings.get(flag.removeprefix("no-"), "")
     if table.takes_value(flag) is False:
-        found.put(name, not flag.startswith("no-"), replace(word, unresolved=word.branch))
+        found.put(name, not flag.startswith("no-"), replace(word, unresolved=None))
     elif not values:
         found.complaints.append(Complaint(f"--{flag} has no value", word.place, stops=True))
     elif name == "config":
@@ -98,8 +99,7 @@ def _put(found: Arguments, table: FlagTable, flag: str, values: list[Word], word
             Unresolved("config", values[0].text, word.place, f"more flags come from {shorten(values[0].text)}")
         )
     else:
-        value = values[0]
-        found.put(name, value.text, replace(value, unresolved=value.unresolved or value.branch))
+        found.put(name, values[0].text, replace(values[0], place=values[0].place))
 
 
 def _extra_words(word: Word) -> Unresolved:

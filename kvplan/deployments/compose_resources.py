@@ -118,7 +118,6 @@ class Resources:
                     yield node, found[1].at(node.line)
 
     def _request(self, node: Node, place: Place) -> None:
-        path = self._service.source if self._service.source.path == place.path else None
         ids, count = node.get("device_ids"), node.get("count")
         if ids is not None and ids.items:
             words = [self._interpolation.word(item.text, Place(place.path, item.line)) for item in ids.items[:64]]
@@ -133,7 +132,7 @@ class Resources:
             return
         if count is not None:
             self._count(self._interpolation.word(count.text, Place(place.path, count.line)))
-        elif path is not None or node.scalar("driver"):
+        else:
             self.all_cards = True
 
     def _count(self, word: Word) -> None:

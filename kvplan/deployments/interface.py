@@ -21,7 +21,7 @@ class Source:
     """Of the file, for paths that it names; empty is the current one."""
     opener: Callable[[str], Source | Unreadable | None] | None = field(default=None, compare=False, repr=False)
     """Reads another file of the same tree; None where there is no tree, as on standard input."""
-    lister: Callable[[str], list[str]] | None = field(default=None, compare=False, repr=False)
+    folder_lister: Callable[[str], list[str]] | None = field(default=None, compare=False, repr=False)
     """The names in a folder of the same tree."""
 
     @property
@@ -46,9 +46,9 @@ class Source:
 
     def names_in(self, folder: str) -> list[str]:
         """The names in a folder that this file names, in order; none where it is not in the tree."""
-        if self.lister is None or not folder or folder.startswith(("/", "~")):
+        if self.folder_lister is None or not folder or folder.startswith(("/", "~")):
             return []
-        return self.lister(posixpath.normpath(posixpath.join(self.folder.replace("\\", "/") or ".", folder)))
+        return self.folder_lister(posixpath.normpath(posixpath.join(self.folder.replace("\\", "/") or ".", folder)))
 
     @property
     def stem(self) -> str:

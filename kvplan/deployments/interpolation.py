@@ -85,6 +85,8 @@ class Interpolation:
             return known.text
         if known is not None:
             return self.marks.put(written, str(known.reason))
+        if name == "HOME":
+            return "~"
         hint = f" (an example file has {self.hints[name][:60]})" if name in self.hints else ""
         return self.marks.put(written, f"${name} is set outside the file{hint}")
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from kvplan.deployments.argv import Word
 from kvplan.deployments.commands import engine_words
 from kvplan.deployments.container import RUNTIMES
+from kvplan.deployments.embedded_sources import MOST_DOCUMENTS, Document, filled_in
 from kvplan.deployments.found import Place
 from kvplan.deployments.interface import Source
 from kvplan.deployments.marks import Marks
@@ -31,9 +32,8 @@ _RUNNERS = {"bash", "sh", "zsh", "ssh", "docker", "podman", "srun", "tmux", "scr
             "kubectl", "eval", "su", "timeout", "env", "script", "singularity", "apptainer", "enroot", "mpirun",
             "setsid", "nerdctl", "/bin/bash", "/bin/sh", "time", "numactl", "sbatch", "parallel", "xargs",
             "watch"}  # fmt: skip
-_FILES = re.compile(r"\.(?:sh|bash|slurm|sbatch|service)$")
+_SCRIPTS = re.compile(r"\.(?:sh|bash|slurm|sbatch)$")
 _ONLY_VARIABLE = re.compile(r"^\"?\$\{?\w+\}?\"?$")
-_UNIT_LINE = re.compile(r"^(?:ExecStart=[-@:+!]*|Environment=)", re.MULTILINE)
 MOST_COMMANDS = 2000
 _CHARACTERS_FOR_EACH = 20
 """A script may be read so many times over, by calls of its functions and texts within its texts."""
@@ -45,6 +45,7 @@ class _Collector:
     def __init__(self) -> None:
         self.found: list[Command] = []
         self.kept: list[Command] = []
+        self.documents: list[Document] = []
         self._seen: set[tuple[Place, str, frozenset[tuple[str, object]]]] = set()
 
     def take(self, statement: Statement, walker: Walker) -> None:
@@ -70,19 +71,19 @@ class _Collector:
             self.kept.append(command)
 
     def document(self, heredoc: Heredoc, walker: Walker, start: int, end: int, line: list[str]) -> None:
-        """A text that a command is given: read where a shell runs it or a script is written."""
+        """A text that a command is given: read where a shell runs it or a script is written; files are kept."""
         body = walker.text[start:end]
         names = {word.rsplit("/", 1)[-1] for word in line}
-        files = any(_FILES.search(word) for word in line)
-        if not (names & _RUNNERS or files) or not engine_words().search(body):
+        scripts = any(_SCRIPTS.search(word) for word in line)
+        first_line = walker.reader.place(start).line
+        if not scripts and len(self.documents) < MOST_DOCUMENTS:
+            text = body if heredoc.literal else filled_in(body, walker.state.lookup)
+            self.documents.append(Document(text, first_line))
+        if not (names & _RUNNERS or scripts) or not engine_words().search(body):
             return
-        body = _UNIT_LINE.sub(
-            lambda match: "export".ljust(len(match[0])) if "Env" in match[0] else " " * len(match[0]), body
-        )
         if not heredoc.literal:
             body = re.sub(r"\\([$`\\])", r"\1", body)
-        state = ShellState() if heredoc.literal else walker.state
-        _inside(body, walker, walker.reader.place(start).line, state)
+        _inside(body, walker, first_line, ShellState() if heredoc.literal else walker.state)
 
     def all(self) -> list[Command]:
         """Every command in the order of the file; one that a variable holds where nothing seen here runs it."""
@@ -135,6 +136,8 @@ class ShellReading(NamedTuple):
 
     commands: list[Command]
     """In order; one more than ``MOST_COMMANDS`` at most, so that who reads them can say where reading ended."""
+    documents: list[Document]
+    """Files that it writes."""
     exhausted: bool
     """It calls itself, or parts of itself, so often that reading was given up."""
 
@@ -169,7 +172,7 @@ def read_shell(
     for name in list(shared.functions):
         if name not in shared.called:
             walker.call(name, None)
-    return ShellReading(collector.all(), shared.exhausted)
+    return ShellReading(collector.all(), collector.documents, shared.exhausted)
 
 
 def _inside(text: str, walker: Walker, line: int, state: ShellState) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from kvplan.deployments.argv import Arguments, Word
 from kvplan.deployments.commands import flags_in
+from kvplan.deployments.commands.interface import EngineCommand
 from kvplan.deployments.container import Invocation, engine_for, environment_of_docker, invocation_of
 from kvplan.deployments.found import Place
 from kvplan.deployments.shell_expansions import Expansion
@@ -50,7 +51,7 @@ def started(statement: Statement) -> Command | None:
         return None
     engine, start = found
     arguments = engine.read(words[start:], words[start - 1].text)
-    if not arguments.settings and not arguments.unresolved and not arguments.complaints:
+    if not starts_bare(engine) and not arguments.settings and not arguments.unresolved and not arguments.complaints:
         return None
     environment = statement.state.environment() | _words_of(statement.assigned)
     for word in words[: start - 1]:
@@ -80,11 +81,17 @@ def _in_container(statement: Statement, container: Invocation) -> Command | None
         if own is None:
             return None
         engine, arguments, place = own, own.read(inner), container.image.place
-        if not arguments.settings and not arguments.unresolved and not engine.of_environment(environment):
+        said = arguments.settings or arguments.unresolved or engine.of_environment(environment)
+        if not starts_bare(engine) and not said:
             return None
     detached = any(name in ("-d", "--detach") or re.fullmatch(r"-[it]*d[it]*", name) for name, _ in container.options)
     return Command(engine.engine, arguments, place, tuple(words[: container.arguments]), image, environment, container,
                    statement.background or detached)  # fmt: skip
+
+
+def starts_bare(engine: EngineCommand) -> bool:
+    """Whether the engine's name alone starts it, as ``ollama serve`` does."""
+    return bool(getattr(engine, "starts_bare", False))
 
 
 def _container_environment(statement: Statement, container: Invocation) -> dict[str, Word]:

@@ -64,6 +64,8 @@ class ShellState:
             return Expansion(reason=f"the file has more than {MOST_ASSIGNMENTS:,} assignments", place=Place("", 0))
         if name in self._known:
             return self._known[name]
+        if name == "HOME":
+            return Expansion("~")
         given = self._arguments[-1] if self._arguments else None
         if name in "@*":
             if given is not None:

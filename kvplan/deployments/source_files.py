@@ -82,7 +82,8 @@ def read_source(
     try:
         folder = "" if path == "-" else os.path.dirname(path)
         opener, lister = (tree.open, tree.names) if tree is not None else (None, None)
-        return Source(shown, data.decode("utf-8-sig").replace("\r\n", "\n"), folder, opener, lister)
+        text = data.decode("utf-8-sig").replace("\r\n", "\n")
+        return Source(shown, text, folder, opener, folder_lister=lister)
     except UnicodeDecodeError as error:
         return Unreadable(Place(shown, data.count(b"\n", 0, error.start) + 1), "is not UTF-8 text")
 

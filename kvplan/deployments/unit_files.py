@@ -118,10 +118,12 @@ def words_of(text: str, place: Place, environment: dict[str, Expansion] | None =
 
 
 def _specified(word: Word) -> Word:
-    """``%i`` is the part of the unit's name behind ``@``, which is given when it is started."""
+    """``%i`` is the part of the unit's name behind ``@``, which is given when it is started; ``%h`` the home."""
     if word.unresolved is None and _SPECIFIER.search(word.text.replace("%%", "")):
         return Word(word.text, word.place, "the instance (%i) is named when the unit is started")
-    return Word(word.text.replace("%%", "%"), word.place, word.unresolved, word.optional, word.cut)
+    return Word(
+        re.sub("%h(?=/|$)", "~", word.text).replace("%%", "%"), word.place, word.unresolved, word.optional, word.cut
+    )
 
 
 def environment_of(unit: Unit, section: str) -> tuple[dict[str, Expansion], str]:
@@ -137,7 +139,10 @@ def environment_of(unit: Unit, section: str) -> tuple[dict[str, Expansion], str]
         path = entry.text.strip().lstrip("-")
         file = file_named(entry.source, path)
         if file is None:
-            missing.append(path)
+            example = next(
+                (name for name in (f"{path}.example", f"{path}.sample") if file_named(entry.source, name)), ""
+            )
+            missing.append(path + (f" (only {example.rpartition('/')[2]})" if example else ""))
         else:
             found |= variables_in(file)
     return found, f"; {', '.join(missing[:3])[:120]} is not in the tree" if missing else ""

@@ -12,7 +12,6 @@ from kvplan.deployments.argv import Word
 from kvplan.deployments.argv_commands import Argv, Started, started_by
 from kvplan.deployments.compose_resources import Resources
 from kvplan.deployments.compose_services import Service, services_of
-from kvplan.deployments.compose_unread import unread_engine
 from kvplan.deployments.compose_values import argv_of, environment_of, image_of, interpolation_of
 from kvplan.deployments.container import gpu_ids
 from kvplan.deployments.docker_recipe import recipe_at
@@ -22,6 +21,7 @@ from kvplan.deployments.interpolation import Interpolation
 from kvplan.deployments.launch import Launch, deployment_of
 from kvplan.deployments.shell_expansions import Expansion
 from kvplan.deployments.shell_started import Command
+from kvplan.deployments.unread_engines import unread_engine
 from kvplan.deployments.yaml_tree import documents
 from kvplan.units import shorten
 
@@ -78,7 +78,7 @@ def _read(
     started = _started(service, interpolation, image, environment)
     resources = Resources(service, interpolation)
     if not started.commands:
-        started = Started(unread_engine(service, image, environment, resources, interpolation))
+        started = Started(_unread(service, interpolation, image, environment, resources))
     found = []
     for number, command in enumerate(started.commands, start=1):
         name = service.name + (f"-{number}" if len(started.commands) > 1 else "")
@@ -108,6 +108,23 @@ def _started(
     place = image.place if image is not None else service.source.at(service.line)
     argv = Argv(words, service.source, place, environment, base, own_entry, interpolation.marks, texts)
     return started_by(argv)
+
+
+def _unread(
+    service: Service,
+    interpolation: Interpolation,
+    image: Word | None,
+    environment: dict[str, Expansion],
+    resources: Resources,
+) -> list[Command]:
+    """A service with a GPU that is named for an engine, and does not say what it starts."""
+    if not (resources.all_cards or "gpus" in resources.settings):
+        return []
+    build = service.get("build")
+    folder = interpolation.filled(build[0].text or build[0].scalar("context")) if build is not None else ""
+    folder = interpolation.marks.restored(folder)[0]
+    place = image.place if image is not None else service.source.at(service.line)
+    return unread_engine([service.name, folder.rstrip("/").rpartition("/")[2]], image, folder, place, environment)
 
 
 def _deployment(

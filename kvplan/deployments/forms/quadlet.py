@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kvplan.deployments.argv import Word
-from kvplan.deployments.argv_commands import Argv, started_by
+from kvplan.deployments.argv_commands import Argv, Started, started_by
 from kvplan.deployments.container import (
     Invocation,
     environment_of_docker,
@@ -21,6 +21,7 @@ from kvplan.deployments.shell_expansions import Expansion
 from kvplan.deployments.shell_started import Command
 from kvplan.deployments.unit_files import Unit, environment_of, unit_of, words_of
 from kvplan.deployments.unit_limits import Limits, limits_of
+from kvplan.deployments.unread_engines import unread_engine
 
 _CONTAINER = re.compile(r"^\[Container\][ \t\r]*$", re.MULTILINE)
 
@@ -54,6 +55,8 @@ class Quadlet:
         text = None if image.unresolved else image.text
         argv = Argv(words, source, image.place, environment, text, own_entry=entry is None)
         started = started_by(argv)
+        if not started.commands and unit.listed("Container", "AddDevice"):
+            started = Started(unread_engine([source.stem], image, "", image.place, environment))
         limits = limits_of(unit)
         found = [_deployment(source, unit, command, run, limits) for command in started.commands]
         claims = [*(unit.drop_ins if source.path not in unit.drop_ins else []), *started.scripts]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from kvplan.deployments.commands import engine_words
+from kvplan.deployments.commands import engine_words, traces
 from kvplan.deployments.container import gpu_ids, gpus_of_docker, settings_of_docker
+from kvplan.deployments.embedded_sources import read_documents
 from kvplan.deployments.found import FoundDeployment, Setting
 from kvplan.deployments.interface import Reading, Source, Unreadable
 from kvplan.deployments.launch import Launch, deployment_of
@@ -15,6 +16,7 @@ from kvplan.units import MIB
 
 _INSTALLED = r"^[^#\n]*\bpip3?[ \t]+install\b[^#\n]*?[\s\"']{package}(?:\[[\w,-]*\])?==(\d+\.\d+(?:\.\w+)*)"
 _SHELL_START = re.compile(r"^#!.*\b(?:ba|z|da|k)?sh\b")
+_WRITTEN = re.compile(r"<<-?[ \t]*[\\'\"]?\w[^\n]*\n(?:apiVersion|services|version|name|\[Unit\]|\[Container\])")
 LONGEST_SCRIPT_BYTES = MIB
 
 
@@ -35,7 +37,7 @@ class ShellArgv:
     def read(self, source: Source) -> Reading:
         if len(source.text) > LONGEST_SCRIPT_BYTES:
             return Reading([], [Unreadable(source.at(1), "the script is longer than 1 MiB")])
-        commands, exhausted = read_shell(source.text, source.path, 1, source=source)
+        commands, documents, exhausted = read_shell(source.text, source.path, 1, source=source)
         versions = {engine: _installed(source.text, engine) for engine in {one.engine for one in commands}}
         found = [
             _deployment(command, source, versions[command.engine], number if len(commands) > 1 else 0)
@@ -46,13 +48,17 @@ class ShellArgv:
             unread.append(
                 Unreadable(source.at(1), "not read to its end: it calls its own parts too often", level="fail")
             )
-        return Reading(found, unread)
+        inside, faults, claims = read_documents(documents, source)
+        return Reading([*found, *inside], [*unread, *faults], claims)
 
 
 def starts_something(text: str) -> bool:
     """Whether a script has an engine's word, or ``docker run`` of an image that a variable may name."""
-    return engine_words().search(text) is not None or bool(
-        re.search(r"\bserve\b|\b(?:docker|podman)\b[^\n]*\brun\b", text)
+    written = _WRITTEN.search(text) is not None and any(trace.decode() in text for trace in traces())
+    return (
+        written
+        or engine_words().search(text) is not None
+        or bool(re.search(r"\bserve\b|\b(?:docker|podman)\b[^\n]*\brun\b", text))
     )
 
 

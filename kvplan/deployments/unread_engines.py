@@ -1,44 +1,33 @@
-"""Services whose engine is hidden in an image: it is named for one, has a GPU, and says nowhere what it starts.
+"""Containers whose engine is hidden in an image: they are named for one, have a GPU, and say nowhere what they start.
 
-Such a service is a deployment of which the command is not known. What its variables say under the names of the engine's
-own flags (``VLLM_MAX_MODEL_LEN``) is shown with it; whether the image reads them is part of the question.
+Such a container is a deployment of which the command is not known. What its variables say under the names of the
+engine's own flags (``VLLM_MAX_MODEL_LEN``) is shown with it; whether the image reads them is part of the question.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from kvplan.deployments.argv import Arguments, Word
 from kvplan.deployments.commands import all_commands
 from kvplan.deployments.commands.interface import EngineCommand
-from kvplan.deployments.compose_resources import Resources
-from kvplan.deployments.compose_services import Service
-from kvplan.deployments.found import Unresolved
-from kvplan.deployments.interpolation import Interpolation
+from kvplan.deployments.found import Place, Unresolved
 from kvplan.deployments.shell_expansions import Expansion
 from kvplan.deployments.shell_started import Command
 
 
 def unread_engine(
-    service: Service,
-    image: Word | None,
-    environment: dict[str, Expansion],
-    resources: Resources,
-    interpolation: Interpolation,
+    names: Sequence[str], image: Word | None, built_in: str, place: Place, environment: dict[str, Expansion]
 ) -> list[Command]:
-    """The one command that is not known; none for services that are named for no engine or have no GPU."""
-    found = service.get("build")
-    node = found[0] if found is not None else None
-    build = interpolation.filled(node.text or node.scalar("context")) if node is not None else ""
-    named = [service.name, image.text if image is not None else "", build.rstrip("/").rpartition("/")[2]]
-    engine = _named(named)
-    if engine is None or not (resources.all_cards or "gpus" in resources.settings):
+    """The one command that is not known; none where none of the ``names`` is an engine's."""
+    engine = _named([*names, image.text if image is not None else ""])
+    if engine is None:
         return []
-    place = image.place if image is not None else service.source.at(service.line)
-    what = f"the image {image.text[:60]}" if image is not None else f"the image built in {build[:60] or '.'}"
+    what = f"the image {image.text[:60]}" if image is not None else f"the image built in {built_in[:60] or '.'}"
     arguments = _of_variables(engine, environment)
     reason = f"what is started is in {what}, which is not read"
-    arguments.unresolved.append(Unresolved("arguments", service.name[:60], place, reason))
+    arguments.unresolved.append(Unresolved("arguments", next(iter(names), "")[:60], place, reason))
     words = {name: Word(item.text, item.place, item.reason) for name, item in environment.items() if item.place}
     return [Command(engine.engine, arguments, place, (), image.text if image is not None else None, words)]
 
@@ -60,4 +49,6 @@ def _of_variables(engine: EngineCommand, environment: dict[str, Expansion]) -> A
         if name.startswith(prefix) and item.place is not None and item.text and item.reason is None:
             flag = name[len(prefix) :].lower().replace("_", "-")
             words += [Word(f"--{flag}={item.text}", item.place)]
-    return engine.read(words, "api_server")
+    found = engine.read(words, "api_server")
+    found.complaints.clear()  # a variable that is no flag is none of the engine's mistakes
+    return found
