@@ -12,13 +12,16 @@ from dataclasses import dataclass, field, replace
 from kvplan.deployments.argv import Word
 from kvplan.deployments.commands import command_of_image, flags_in
 from kvplan.deployments.commands.interface import EngineCommand
-from kvplan.deployments.container import engine_for
+from kvplan.deployments.container import engine_for, invocation_of
 from kvplan.deployments.found import Place
 from kvplan.deployments.interface import Source
 from kvplan.deployments.marks import Marks
 from kvplan.deployments.shell_commands import read_shell
 from kvplan.deployments.shell_expansions import Expansion
-from kvplan.deployments.shell_started import Command
+from kvplan.deployments.shell_started import Command, started
+from kvplan.deployments.shell_state import ShellState
+from kvplan.deployments.shell_walk import Statement
+from kvplan.deployments.shell_words import ShellReader
 
 _SHELLS = {"bash", "sh", "zsh", "dash", "ash"}
 _FROM_TOP = 3
@@ -61,6 +64,9 @@ def started_by(argv: Argv) -> Started:
                            arguments=words[text + 2 :])  # fmt: skip
         return Started([replace(one, image=one.image or argv.image) for one in found.commands])
     environment = environment_words(argv.environment)
+    container = _container(argv)
+    if container is not None:
+        return Started([container])
     direct = flags_in([word.text for word in words])
     if direct is not None:
         engine, start = direct
@@ -85,6 +91,15 @@ def environment_words(environment: dict[str, Expansion]) -> dict[str, Word]:
         for name, item in environment.items()
         if item.place is not None and item.reason is None and item.words is None
     }
+
+
+def _container(argv: Argv) -> Command | None:
+    """``docker run`` as a unit has it."""
+    if invocation_of(argv.words) is None:
+        return None
+    state = ShellState(argv.environment)
+    reader = ShellReader("", argv.place.path, argv.place.line, state.lookup)
+    return started(Statement(argv.words, reader, state, {}, 0))
 
 
 def _own_engine(argv: Argv) -> EngineCommand | None:

@@ -43,7 +43,7 @@ def argv_of(
         return _listed(node, source, interpolation, texts, before)
     text, line = lined_text(node, source)
     reader = ShellReader(interpolation.filled(text), source.path, line, _literally)
-    reader.marks = interpolation.marks
+    reader.marks, reader.plain = interpolation.marks, True
     words = reader.command(0, inside_parentheses=True)
     for index, span in enumerate(reader.spans):
         raw = reader.text[span[0] + 1 : span[1] - 1] if span is not None else ""

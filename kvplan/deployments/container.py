@@ -12,7 +12,7 @@ from kvplan.deployments.commands.interface import EngineCommand
 from kvplan.deployments.found import Place, Setting
 
 _DEVICES = re.compile(r"^(?:\"?device=)?(\d+(?:,\d+)*)\"?$")
-_QUANTITY = re.compile(r"^(\d+(?:\.\d+)?)[ ]?([kmgt]?)(?:i?b)?$", re.IGNORECASE)
+_QUANTITY = re.compile(r"^(\d+(?:\.\d+)?)[ ]?([kmgt]?)i?b?$", re.IGNORECASE)
 _NUMBER = re.compile(r"^\d+(?:\.\d+)?$")
 DEFAULT_SHM: Final = "64Mi"
 """/dev/shm of a container that says nothing: docker, podman and compose alike (docker run --shm-size, reference)."""
@@ -47,6 +47,14 @@ def visible_gpus(environment: dict[str, Word]) -> list[Setting]:
         if devices is not None and listed is not None and devices.unresolved is None:
             return [Setting("gpus", listed[1].count(",") + 1, devices.place)]
     return []
+
+
+def threads_of(environment: dict[str, Word]) -> list[Setting]:
+    """``OMP_NUM_THREADS``: without it OpenMP takes as many threads as the host has CPUs, whatever the limit."""
+    threads = environment.get("OMP_NUM_THREADS")
+    if threads is None or threads.unresolved is not None or not threads.text.isdecimal():
+        return []
+    return [Setting("omp_num_threads", int(threads.text), threads.place)]
 
 
 def gpu_ids(environment: dict[str, Word], given: str | None = None) -> str | None:
@@ -111,7 +119,10 @@ def settings_of_docker(run: Invocation) -> list[Setting]:
         item = _setting_of_option(name, word)
         if item is not None:
             found[item.name] = item
-    if "shm_size" not in found:
+    shared = _hosts_shared_memory(run)
+    if shared is not None:
+        found["shm_size"] = shared
+    elif "shm_size" not in found:
         found["shm_size"] = Setting("shm_size", DEFAULT_SHM, run.image.place)
     return list(found.values())
 
@@ -157,6 +168,15 @@ def shm_of(text: str, place: Place) -> Setting:
     return Setting("shm_size", quantity_of(text) or text, place)
 
 
+def _hosts_shared_memory(run: Invocation) -> Setting | None:
+    """``--ipc=host``, or the host's /dev/shm mounted: then ``--shm-size`` counts for nothing."""
+    for name, word in run.options:
+        mounts = name in ("-v", "--volume") and word.text.strip("\"'").startswith("/dev/shm:/dev/shm")
+        if mounts or (name == "--ipc" and word.text == "host"):
+            return Setting("shm_size", "host", word.place)
+    return None
+
+
 def _setting_of_option(name: str, word: Word) -> Setting | None:
     text = word.text.strip("\"'")
     if word.unresolved is not None:
@@ -174,8 +194,6 @@ def _setting_of_option(name: str, word: Word) -> Setting | None:
         return Setting("cpu_limit", str(cpus_listed(text)), word.place)
     if name == "--shm-size":
         return shm_of(text, word.place)
-    if name == "--ipc" and text == "host":
-        return Setting("shm_size", "host", word.place)
     if name == "--ulimit" and text.startswith("memlock="):
         return Setting("memlock", memlock_of(text.partition("=")[2]), word.place)
     return None

@@ -18,6 +18,9 @@ _INSTRUCTION = re.compile(r"^[ \t]*([A-Za-z]+)[ \t]+", re.MULTILINE)
 _HEREDOC = re.compile(r"<<-?[\"']?(\w+)[\"']?")
 _PAIR = re.compile(r"^([A-Za-z_][\w.]*)=(.*)$", re.DOTALL)
 MOST_INSTRUCTIONS = 2000
+LONGEST_HEREDOC = 2000
+"""Lines."""
+_REFERENCE = re.compile(r"\$(?:\{|[A-Za-z_])")
 
 
 @dataclass(slots=True)
@@ -29,8 +32,8 @@ class Recipe:
     entry: list[Word] | None = None
     command: list[Word] | None = None
     environment: dict[str, Expansion] = field(default_factory=dict)
-    shell_form: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """``ENTRYPOINT`` or ``CMD`` as a text for ``/bin/sh -c``, and its line."""
+    cut: int = 0
+    """The line from which on it is not read; 0 for none."""
 
 
 def recipe_of(source: Source, arguments: dict[str, Expansion] | None = None) -> Recipe:
@@ -38,7 +41,8 @@ def recipe_of(source: Source, arguments: dict[str, Expansion] | None = None) -> 
     stages: dict[str, Recipe] = {}
     known: dict[str, Expansion] = dict(arguments or {})
     now = Recipe()
-    for word, text, line in _instructions(source.text):
+    instructions = _instructions(source.text)
+    for word, text, line in instructions:
         if word == "FROM":
             now = _stage(text, source, line, stages, known)
         elif word == "ARG":
@@ -49,6 +53,7 @@ def recipe_of(source: Source, arguments: dict[str, Expansion] | None = None) -> 
             _variables(text, source, line, now, known)
         elif word in ("ENTRYPOINT", "CMD"):
             _start(word, text, source, line, now, known)
+    now.cut = instructions[-1][2] if len(instructions) >= MOST_INSTRUCTIONS else 0
     return now
 
 
@@ -91,7 +96,13 @@ def _instructions(text: str) -> list[tuple[str, str, int]]:
                 following = lines[at]
             parts.append(following)
         heredoc = _HEREDOC.search(parts[0]) if match[1].upper() in ("RUN", "COPY") else None
-        end = next((i for i in range(at + 1, len(lines)) if lines[i].strip() == heredoc[1]), at) if heredoc else at
+        end = (
+            next(
+                (i for i in range(at + 1, min(len(lines), at + LONGEST_HEREDOC)) if lines[i].strip() == heredoc[1]), at
+            )
+            if heredoc
+            else at
+        )
         found.append((match[1].upper(), "\n".join(parts), start + 1))
         at = max(at, end) + 1
     return found
@@ -102,8 +113,7 @@ def _stage(text: str, source: Source, line: int, stages: dict[str, Recipe], know
     base = _filled(words[0] if words else "", source, line, known)
     before = stages.get(base.text.lower())
     if before is not None:
-        now = Recipe(before.base, before.base_place, before.entry, before.command, dict(before.environment),
-                     dict(before.shell_form))  # fmt: skip
+        now = Recipe(before.base, before.base_place, before.entry, before.command, dict(before.environment))
     else:
         now = Recipe(base.text if base.reason is None else None, source.at(line))
     if len(words) > 2 and words[1].lower() == "as":
@@ -138,23 +148,23 @@ def _start(word: str, text: str, source: Source, line: int, now: Recipe, known: 
     else:
         place = source.at(line)
         words = [Word("/bin/sh", place), Word("-c", place), Word(text, place)]
-        now.shell_form[word] = (text, line)
     if word == "ENTRYPOINT":
         now.entry, now.command = words, None
-        now.shell_form.pop("CMD", None)
     else:
         now.command = words
-        if now.shell_form.get("CMD") and not (words and words[0].text == "/bin/sh"):
-            now.shell_form.pop("CMD", None)
 
 
 def _placed(listed: list[str], text: str, source: Source, line: int) -> list[Word]:
     """Each item with the line on which it stands."""
-    words, at = [], 0
+    words: list[Word] = []
+    at = 0
     for item in listed[:20_000]:
         found = text.find(json.dumps(item, ensure_ascii=False), at)
         at = found if found >= 0 else at
-        words.append(Word(item, source.at(line + text.count("\n", 0, at))))
+        text_for_shell = bool(words) and words[-1].text[:1] == "-" and words[-1].text[-1:] == "c"
+        literal = text_for_shell or not _REFERENCE.search(item)
+        reason = None if literal else f"{item[:40]} is not substituted without a shell"
+        words.append(Word(item, source.at(line + text.count("\n", 0, at)), reason))
     return words
 
 

@@ -1,4 +1,4 @@
-"""Files that a script writes with ``cat > FILE <<EOF``: read as what they are, values with their lines in the script."""
+"""Files that a script writes with ``cat > FILE <<EOF``: read as what they are, each value with its line there."""
 
 from __future__ import annotations
 
@@ -63,4 +63,7 @@ def read_documents(
         found += reading.deployments
         unread += reading.unreadable
         claims += reading.claims
+    for document in documents[MOST_DOCUMENTS:][:1]:
+        message = f"not read further: more than {MOST_DOCUMENTS} files that the script writes"
+        unread.append(Unreadable(source.at(document.line), message, level="fail"))
     return found, unread, tuple(claims)

@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 from kvplan.deployments.argv import Word
 from kvplan.deployments.commands import engine_words
-from kvplan.deployments.container import RUNTIMES
+from kvplan.deployments.container import RUNTIMES, invocation_of
 from kvplan.deployments.embedded_sources import MOST_DOCUMENTS, Document, filled_in
 from kvplan.deployments.found import Place
 from kvplan.deployments.interface import Source
 from kvplan.deployments.marks import Marks
 from kvplan.deployments.shell_expansions import Expansion
 from kvplan.deployments.shell_simple import simple_command
-from kvplan.deployments.shell_started import Command, first_name, inside_of, started
+from kvplan.deployments.shell_started import Command, container_environment, first_name, inside_of, started
 from kvplan.deployments.shell_state import ShellState
 from kvplan.deployments.shell_walk import MOST_DEPTH, Shared, Statement, Walker
 from kvplan.deployments.shell_words import Heredoc, ShellReader
@@ -76,7 +76,7 @@ class _Collector:
         names = {word.rsplit("/", 1)[-1] for word in line}
         scripts = any(_SCRIPTS.search(word) for word in line)
         first_line = walker.reader.place(start).line
-        if not scripts and len(self.documents) < MOST_DOCUMENTS:
+        if not scripts and len(self.documents) <= MOST_DOCUMENTS:
             text = body if heredoc.literal else filled_in(body, walker.state.lookup)
             self.documents.append(Document(text, first_line))
         if not (names & _RUNNERS or scripts) or not engine_words().search(body):
@@ -120,15 +120,25 @@ class _Collector:
     def _text(self, statement: Statement, index: int, walker: Walker) -> None:
         word, span = statement.words[index], statement.spans[index] if index < len(statement.spans) else None
         raw = statement.reader.text[span[0] : span[1]] if span is not None else ""
-        if _ONLY_VARIABLE.match(raw):
-            raw = ""
-        if len(raw) > 1 and raw[0] == raw[-1] == "'":
-            _inside(raw[1:-1], walker, statement.reader.place(span[0] if span else 0).line, walker.state)
-        elif len(raw) > 1 and raw[0] == raw[-1] == '"':
-            inner = re.sub(r'\\(["\\$`])', r"\1", raw[1:-1])
-            _inside(inner, walker, statement.reader.place(span[0] if span else 0).line, walker.state)
+        line = statement.reader.place(span[0]).line if span is not None else word.place.line
+        quote = raw[:1] if len(raw) > 1 and raw[0] == raw[-1] and not _ONLY_VARIABLE.match(raw) else ""
+        if quote == "'":
+            _inside(raw[1:-1], walker, line, _state_inside(statement, index, walker))
+        elif quote == '"':
+            _inside(re.sub(r'\\(["\\$`])', r"\1", raw[1:-1]), walker, line, walker.state)
         else:
             _inside(word.text, walker, word.place.line, walker.state)
+
+
+def _state_inside(statement: Statement, index: int, walker: Walker) -> ShellState:
+    """The variables of a shell in a container are the container's own."""
+    container = invocation_of(statement.words[: index + 1])
+    if container is None:
+        return walker.state
+    given = container_environment(statement, container)
+    return ShellState(
+        {name: Expansion(one.text, place=one.place, reason=one.unresolved) for name, one in given.items()}
+    )
 
 
 class ShellReading(NamedTuple):

@@ -203,7 +203,8 @@ class ShellText:
         elif found.words is not None:
             self._join(found.words, written)
         elif found.reason is not None:
-            self._unknown(found.reason, text=written, optional=found.optional)
+            path = "/" in found.text and not re.search(r"\s", found.text)  # its end may still name the program
+            self._unknown(found.reason, text=found.text if path else written, optional=found.optional)
         elif quoted or not re.search(r"\s", found.text):
             alone = found.place is not None and _FLAG_OR_NOTHING.match("".join(self._now.text)) is not None
             if found.text or quoted:

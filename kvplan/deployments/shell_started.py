@@ -58,9 +58,15 @@ def started(statement: Statement) -> Command | None:
         match = _ASSIGNED.match(word.text)
         if match is not None:
             environment[match[1]] = Word(match[2], word.place, word.unresolved)
-    place = words[max(0, start - 1)].place
+    place = _place(statement, max(0, start - 1))
     return Command(engine.engine, arguments, place, tuple(words[:start]), None, environment,
                    background=statement.background)  # fmt: skip
+
+
+def _place(statement: Statement, index: int) -> Place:
+    """Where a word of the command stands; of one that a variable keeps where that is set."""
+    span = statement.spans[index] if index < len(statement.spans) else None
+    return statement.words[index].place if span is None else statement.reader.place(span[0])
 
 
 def _in_container(statement: Statement, container: Invocation) -> Command | None:
@@ -69,7 +75,7 @@ def _in_container(statement: Statement, container: Invocation) -> Command | None
     entry = container.last("--entrypoint")
     inner = [*([entry] if entry is not None else []), *words[container.arguments :]]
     found = flags_in([word.text for word in inner])
-    environment = _container_environment(statement, container)
+    environment = container_environment(statement, container)
     image = None if container.image.unresolved else container.image.text
     if found is not None:
         engine, start = found
@@ -80,7 +86,7 @@ def _in_container(statement: Statement, container: Invocation) -> Command | None
         own = engine_for(image, inner)
         if own is None:
             return None
-        engine, arguments, place = own, own.read(inner), container.image.place
+        engine, arguments, place = own, own.read(inner), _place(statement, container.arguments - 1)
         said = arguments.settings or arguments.unresolved or engine.of_environment(environment)
         if not starts_bare(engine) and not said:
             return None
@@ -94,7 +100,8 @@ def starts_bare(engine: EngineCommand) -> bool:
     return bool(getattr(engine, "starts_bare", False))
 
 
-def _container_environment(statement: Statement, container: Invocation) -> dict[str, Word]:
+def container_environment(statement: Statement, container: Invocation) -> dict[str, Word]:
+    """``-e NAME=value``, and the script's own value of ``-e NAME``."""
     given = environment_of_docker(container)
     for name, word in container.options:
         if name in ("-e", "--env") and "=" not in word.text:
@@ -109,7 +116,7 @@ def inside_of(command: Command, statement: Statement, index: int) -> Command:
     container = invocation_of(statement.words[: index + 1])
     if container is None or command.container is not None:
         return replace(command, background=command.background or statement.background)
-    environment = {**command.environment, **_container_environment(statement, container)}
+    environment = {**command.environment, **container_environment(statement, container)}
     image = None if container.image.unresolved else container.image.text
     return replace(command, container=container, image=command.image or image, environment=environment,
                    before=tuple(statement.words[:index]))  # fmt: skip

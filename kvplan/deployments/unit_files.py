@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from kvplan.deployments.argv import Word
 from kvplan.deployments.found import Place
-from kvplan.deployments.interface import Source
+from kvplan.deployments.interface import Source, Unreadable
 from kvplan.deployments.shell_expansions import Expansion
 from kvplan.deployments.shell_words import ShellReader
 from kvplan.deployments.variable_files import variables_in
@@ -97,6 +97,16 @@ def _entries(source: Source) -> Iterator[Entry]:
             parts.append("\\" if comment else following)
         count += 1
         yield Entry(section, match[1], "\n".join(parts), source, start + 1)
+
+
+def unread_rest(unit: Unit) -> list[Unreadable]:
+    """What stands behind the last entry that is read of a file."""
+    counts: dict[str, int] = {}
+    for entry in unit.entries:
+        counts[entry.source.path] = counts.get(entry.source.path, 0) + 1
+        if counts[entry.source.path] == MOST_ENTRIES:
+            return [Unreadable(entry.place, f"not read further: more than {MOST_ENTRIES:,} entries", level="fail")]
+    return []
 
 
 def words_of(text: str, place: Place, environment: dict[str, Expansion] | None = None, missing: str = "") -> list[Word]:

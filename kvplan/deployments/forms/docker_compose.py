@@ -13,9 +13,9 @@ from kvplan.deployments.argv_commands import Argv, Started, started_by
 from kvplan.deployments.compose_resources import Resources
 from kvplan.deployments.compose_services import Service, services_of
 from kvplan.deployments.compose_values import argv_of, environment_of, image_of, interpolation_of
-from kvplan.deployments.container import gpu_ids
+from kvplan.deployments.container import gpu_ids, threads_of
 from kvplan.deployments.docker_recipe import recipe_at
-from kvplan.deployments.found import FoundDeployment, Setting
+from kvplan.deployments.found import FoundDeployment
 from kvplan.deployments.interface import Reading, Source, Unreadable
 from kvplan.deployments.interpolation import Interpolation
 from kvplan.deployments.launch import Launch, deployment_of
@@ -40,7 +40,7 @@ class DockerCompose:
     name = "docker-compose"
     order = 22
     names = ("*.yaml", "*.yml")
-    traces: tuple[bytes, ...] = ()
+    traces: tuple[bytes, ...] = (b"services:",)
 
     def recognises(self, source: Source) -> bool:
         if source.suffix not in (".yaml", ".yml", "") or _MANIFEST.search(source.text):
@@ -132,9 +132,7 @@ def _deployment(
 ) -> FoundDeployment:
     known_image = image.text if image is not None and image.unresolved is None else None
     settings = dict(resources.settings)
-    threads = command.environment.get("OMP_NUM_THREADS")
-    if threads is not None and threads.text.isdecimal():
-        settings["omp_num_threads"] = Setting("omp_num_threads", int(threads.text), threads.place)
+    settings |= {item.name: item for item in threads_of(command.environment)}
     cards = None if service.get("profiles") else gpu_ids(command.environment, resources.cards)
     launch = Launch(
         engine=command.engine,

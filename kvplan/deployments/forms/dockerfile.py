@@ -8,7 +8,7 @@ from kvplan.deployments.argv_commands import Argv, started_by
 from kvplan.deployments.container import visible_gpus
 from kvplan.deployments.docker_recipe import recipe_of
 from kvplan.deployments.found import FoundDeployment, Place
-from kvplan.deployments.interface import Reading, Source
+from kvplan.deployments.interface import Reading, Source, Unreadable
 from kvplan.deployments.launch import Launch, deployment_of
 from kvplan.deployments.shell_started import Command
 
@@ -41,7 +41,9 @@ class Dockerfile:
             for number, command in enumerate(started.commands, start=1)
             if command.arguments.settings or command.arguments.unresolved
         ]
-        return Reading(found, [], started.scripts)
+        message = "not read further: too many instructions"
+        unread = [Unreadable(source.at(recipe.cut), message, level="fail")] if recipe.cut else []
+        return Reading(found, unread, started.scripts)
 
 
 def _deployment(source: Source, command: Command, base: Place | None, number: int) -> FoundDeployment:

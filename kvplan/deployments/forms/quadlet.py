@@ -13,13 +13,14 @@ from kvplan.deployments.container import (
     gpus_of_docker,
     invocation_of,
     settings_of_docker,
+    threads_of,
 )
 from kvplan.deployments.found import FoundDeployment, Setting
 from kvplan.deployments.interface import Reading, Source
 from kvplan.deployments.launch import Launch, deployment_of
 from kvplan.deployments.shell_expansions import Expansion
 from kvplan.deployments.shell_started import Command
-from kvplan.deployments.unit_files import Unit, environment_of, unit_of, words_of
+from kvplan.deployments.unit_files import Unit, environment_of, unit_of, unread_rest, words_of
 from kvplan.deployments.unit_limits import Limits, limits_of
 from kvplan.deployments.unread_engines import unread_engine
 
@@ -39,7 +40,7 @@ class Quadlet:
 
     def read(self, source: Source) -> Reading:
         unit = unit_of(source)
-        image = _image(unit)
+        image = _image(unit, source)
         run = _invocation(unit, image)
         environment, missing = environment_of(unit, "Container")
         for name, word in environment_of_docker(run).items():
@@ -60,15 +61,14 @@ class Quadlet:
         limits = limits_of(unit)
         found = [_deployment(source, unit, command, run, limits) for command in started.commands]
         claims = [*(unit.drop_ins if source.path not in unit.drop_ins else []), *started.scripts]
-        return Reading(found, [], tuple(dict.fromkeys(claims)))
+        return Reading(found, unread_rest(unit), tuple(dict.fromkeys(claims)))
 
 
-def _image(unit: Unit) -> Word:
+def _image(unit: Unit, source: Source) -> Word:
     """``Image=``; a ``.image`` or ``.build`` file beside it names the image itself."""
     entry = unit.last("Container", "Image")
     if entry is None:
-        first = unit.entries[0]
-        return Word("", first.place)
+        return Word("", source.at(1))
     text = entry.text.strip()
     section = {"image": "Image", "build": "Build"}.get(text.rsplit(".", 1)[-1])
     file = entry.source.beside(text) if section is not None else None
@@ -96,6 +96,7 @@ def _invocation(unit: Unit, image: Word) -> Invocation:
 
 def _deployment(source: Source, unit: Unit, command: Command, run: Invocation, limits: Limits) -> FoundDeployment:
     settings = dict(limits.settings) | {item.name: item for item in settings_of_docker(run)}
+    settings |= {item.name: item for item in threads_of(command.environment)}
     cards = gpus_of_docker(run)
     if cards is not None:
         device = run.last("--device")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from kvplan.deployments.commands import engine_words, traces
-from kvplan.deployments.container import gpu_ids, gpus_of_docker, settings_of_docker
+from kvplan.deployments.commands import engine_words
+from kvplan.deployments.container import gpu_ids, gpus_of_docker, settings_of_docker, threads_of
 from kvplan.deployments.embedded_sources import read_documents
 from kvplan.deployments.found import FoundDeployment, Setting
 from kvplan.deployments.interface import Reading, Source, Unreadable
@@ -16,7 +16,6 @@ from kvplan.units import MIB
 
 _INSTALLED = r"^[^#\n]*\bpip3?[ \t]+install\b[^#\n]*?[\s\"']{package}(?:\[[\w,-]*\])?==(\d+\.\d+(?:\.\w+)*)"
 _SHELL_START = re.compile(r"^#!.*\b(?:ba|z|da|k)?sh\b")
-_WRITTEN = re.compile(r"<<-?[ \t]*[\\'\"]?\w[^\n]*\n(?:apiVersion|services|version|name|\[Unit\]|\[Container\])")
 LONGEST_SCRIPT_BYTES = MIB
 
 
@@ -30,7 +29,7 @@ class ShellArgv:
 
     def recognises(self, source: Source) -> bool:
         if source.suffix in (".sh", ".bash", ".slurm", ".sbatch") or _SHELL_START.match(source.text):
-            return starts_something(source.text)
+            return True
         plain = source.suffix in ("", ".txt", ".cmd")
         return plain and engine_words().search(source.text) is not None
 
@@ -49,17 +48,8 @@ class ShellArgv:
                 Unreadable(source.at(1), "not read to its end: it calls its own parts too often", level="fail")
             )
         inside, faults, claims = read_documents(documents, source)
-        return Reading([*found, *inside], [*unread, *faults], claims)
-
-
-def starts_something(text: str) -> bool:
-    """Whether a script has an engine's word, or ``docker run`` of an image that a variable may name."""
-    written = _WRITTEN.search(text) is not None and any(trace.decode() in text for trace in traces())
-    return (
-        written
-        or engine_words().search(text) is not None
-        or bool(re.search(r"\bserve\b|\b(?:docker|podman)\b[^\n]*\brun\b", text))
-    )
+        sourced = (item.place.path for item in found if item.place.path != source.path)
+        return Reading([*found, *inside], [*unread, *faults], tuple(dict.fromkeys([*claims, *sourced])))
 
 
 def _unread(commands: list[Command]) -> list[Unreadable]:
@@ -93,10 +83,7 @@ def _deployment(command: Command, source: Source, version: str | None, number: i
 def _surroundings(command: Command) -> list[Setting]:
     """What the command's container and process are given of the host."""
     found = settings_of_docker(command.container) if command.container is not None else []
-    threads = command.environment.get("OMP_NUM_THREADS")
-    if threads is not None and threads.unresolved is None and threads.text.isdecimal():
-        found.append(Setting("omp_num_threads", int(threads.text), threads.place))
-    return found
+    return [*found, *threads_of(command.environment)]
 
 
 FORM = ShellArgv()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 from kvplan.deployments.argv_commands import Argv, started_by
-from kvplan.deployments.container import gpu_ids, gpus_of_docker, settings_of_docker
-from kvplan.deployments.found import FoundDeployment, Setting
+from kvplan.deployments.container import gpu_ids, gpus_of_docker, settings_of_docker, threads_of
+from kvplan.deployments.found import FoundDeployment
 from kvplan.deployments.interface import Reading, Source
 from kvplan.deployments.launch import Launch, deployment_of
 from kvplan.deployments.shell_started import Command
-from kvplan.deployments.unit_files import Entry, environment_of, unit_of, words_of
+from kvplan.deployments.unit_files import Entry, environment_of, unit_of, unread_rest, words_of
 from kvplan.deployments.unit_limits import Limits, limits_of
 
 _SERVICE = re.compile(r"^\[Service\][ \t\r]*$", re.MULTILINE)
@@ -44,7 +44,7 @@ class Systemd:
                 name = _name(source) + (f"-{number}" if several else "")
                 found.append(_deployment(name, command, entry, limits))
             claims += started.scripts
-        return Reading(found, [], tuple(dict.fromkeys(claims)))
+        return Reading(found, unread_rest(unit), tuple(dict.fromkeys(claims)))
 
 
 def _name(source: Source) -> str:
@@ -58,9 +58,7 @@ def _deployment(name: str, command: Command, entry: Entry, limits: Limits) -> Fo
     if command.container is not None:  # the container's own limits, for it is not in the unit's control group
         settings = {item.name: item for item in settings_of_docker(command.container)}
         given = gpus_of_docker(command.container)
-    threads = command.environment.get("OMP_NUM_THREADS")
-    if threads is not None and threads.text.isdecimal():
-        settings["omp_num_threads"] = Setting("omp_num_threads", int(threads.text), threads.place)
+    settings |= {item.name: item for item in threads_of(command.environment)}
     launch = Launch(
         engine=command.engine,
         arguments=command.arguments,
