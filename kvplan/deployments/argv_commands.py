@@ -22,6 +22,7 @@ from kvplan.deployments.shell_started import Command, started
 from kvplan.deployments.shell_state import ShellState
 from kvplan.deployments.shell_walk import Statement
 from kvplan.deployments.shell_words import ShellReader
+from kvplan.deployments.variable_files import environment_words
 
 _SHELLS = {"bash", "sh", "zsh", "dash", "ash"}
 _FROM_TOP = 3
@@ -82,15 +83,6 @@ def started_by(argv: Argv) -> Started:
     arguments = own.read(words)
     place = words[0].place if words else argv.place
     return Started([Command(own.engine, arguments, place, (), argv.image, environment)])
-
-
-def environment_words(environment: dict[str, Expansion]) -> dict[str, Word]:
-    """The variables that are known, as words with their lines."""
-    return {
-        name: Word(item.text, item.place)
-        for name, item in environment.items()
-        if item.place is not None and item.reason is None and item.words is None
-    }
 
 
 def _container(argv: Argv) -> Command | None:

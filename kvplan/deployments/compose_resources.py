@@ -128,7 +128,7 @@ class Resources:
             cards = [card.strip().rpartition("=")[2] for word in words for card in word.text.split(",")]
             if "all" not in cards:
                 self.settings["gpus"] = Setting("gpus", len(cards), words[0].place)
-                self.cards = ",".join(cards) if all(card.isdecimal() for card in cards) else None
+                self.cards = ",".join(cards)
             return
         if count is not None:
             self._count(self._interpolation.word(count.text, Place(place.path, count.line)))

@@ -11,7 +11,10 @@ from kvplan.deployments.commands import all_commands, command_of_image
 from kvplan.deployments.commands.interface import EngineCommand
 from kvplan.deployments.found import Place, Setting
 
-_DEVICES = re.compile(r"^(?:\"?device=)?(\d+(?:,\d+)*)\"?$")
+_CARD = r"(?:\d+|(?:GPU|MIG)-[\w/-]+)"
+_DEVICES = re.compile(rf"^({_CARD}(?:,{_CARD})*)$")
+_GIVEN_DEVICES = re.compile(rf"device=({_CARD}(?:,{_CARD})*)")
+_RENDER = re.compile(r"/dev/dri/renderD\d+")
 _QUANTITY = re.compile(r"^(\d+(?:\.\d+)?)[ ]?([kmgt]?)i?b?$", re.IGNORECASE)
 _NUMBER = re.compile(r"^\d+(?:\.\d+)?$")
 DEFAULT_SHM: Final = "64Mi"
@@ -70,6 +73,8 @@ def gpu_ids(environment: dict[str, Word], given: str | None = None) -> str | Non
     if given is None:
         return seen[1]
     cards = given.split(",")
+    if not all(at.isdecimal() for at in seen[1].split(",")):
+        return seen[1]
     return ",".join(cards[int(at)] for at in seen[1].split(",") if int(at) < len(cards)) or None
 
 
@@ -119,6 +124,9 @@ def settings_of_docker(run: Invocation) -> list[Setting]:
         item = _setting_of_option(name, word)
         if item is not None:
             found[item.name] = item
+    cards = {word.text for name, word in run.options if name == "--device" and _RENDER.search(word.text)}
+    if cards and "gpus" not in found:
+        found["gpus"] = Setting("gpus", len(cards), next(w.place for n, w in run.options if n == "--device"))
     shared = _hosts_shared_memory(run)
     if shared is not None:
         found["shm_size"] = shared
@@ -130,7 +138,7 @@ def settings_of_docker(run: Invocation) -> list[Setting]:
 def gpus_of_docker(run: Invocation) -> str | None:
     """Cards by number: ``--gpus '"device=0,1"'``, ``--device nvidia.com/gpu=0``."""
     word = run.last("--gpus")
-    listed = _DEVICES.match(word.text.strip("\"'")) if word is not None and "device=" in word.text else None
+    listed = _GIVEN_DEVICES.search(word.text) if word is not None and word.unresolved is None else None
     if listed is not None:
         return listed[1]
     cards = [word.text.partition("=")[2] for name, word in run.options if name == "--device" and "/gpu=" in word.text]
@@ -182,9 +190,8 @@ def _setting_of_option(name: str, word: Word) -> Setting | None:
     if word.unresolved is not None:
         return None
     if name == "--gpus":
-        listed = _DEVICES.match(text)
-        several = "device=" in text or "," in text
-        count = (listed[1].count(",") + 1 if several else int(listed[1])) if listed else None
+        listed = _GIVEN_DEVICES.search(text)
+        count = listed[1].count(",") + 1 if listed else int(text) if re.fullmatch(r"\d{1,6}", text) else None
         return Setting("gpus", count, word.place) if count is not None else None
     if name in ("--memory", "-m") and quantity_of(text):
         return Setting("memory_limit", str(quantity_of(text)), word.place)

@@ -54,8 +54,16 @@ def deployment_of(
         form=form,
         place=launch.place,
         settings=settings,
-        unresolved=(*launch.arguments.unresolved, *unresolved, *unknown),
+        unresolved=(*launch.arguments.unresolved, *unresolved, *unknown, *_slices(launch)),
         complaints=(*launch.arguments.complaints, *complaints),
         engine=launch.engine,
         notes={name: text for name, text in (("image", launch.image), ("gpu_ids", launch.cards)) if text},
     )
+
+
+def _slices(launch: Launch) -> list[Unresolved]:
+    """Slices of GPUs that are named by UUID: their profile is not in the name."""
+    if launch.cards is None or "MIG-" not in launch.cards:
+        return []
+    reason = "a slice of a GPU has less memory than the card"
+    return [Unresolved("mig_profile", launch.cards[:60], launch.place, reason)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from kvplan.deployments.argv import Word
 from kvplan.deployments.interface import Source
 from kvplan.deployments.shell_expansions import Expansion
 
@@ -29,6 +30,15 @@ def variables_in(source: Source, outer: dict[str, Expansion] | None = None) -> d
             text, reason = _filled(text, {**(outer or {}), **found} if outer else found)
         found[match[1]] = Expansion(text, place=source.at(number), reason=reason)
     return found
+
+
+def environment_words(environment: dict[str, Expansion]) -> dict[str, Word]:
+    """The variables that are known, as words with their lines."""
+    return {
+        name: Word(item.text, item.place)
+        for name, item in environment.items()
+        if item.place is not None and item.reason is None and item.words is None
+    }
 
 
 def _unquoted(text: str) -> tuple[str, bool]:

@@ -30,7 +30,9 @@ def words(text: str) -> list[Word]:
     ("--ipc=host --shm-size 2g", "shm_size", "host"), ("", "shm_size", "64Mi"),
     ("-v /dev/shm:/dev/shm", "shm_size", "host"),
     ("--ulimit memlock=-1", "memlock", "unlimited"), ("--ulimit memlock=-1:-1", "memlock", "unlimited"),
-    ("--gpus 2", "gpus", 2), ("--gpus device=0,1", "gpus", 2), ('--gpus "device=2"', "gpus", 1),
+    ("--gpus 2", "gpus", 2),
+    ("--device /dev/kfd --device /dev/dri/renderD128 --device /dev/dri/renderD129", "gpus", 2),
+    ("--gpus device=0,1", "gpus", 2), ('--gpus "device=2"', "gpus", 1),
 ])  # fmt: skip
 def test_options(options: str, setting: str, value: object) -> None:
     run = invocation_of(words(f"sudo docker run -d --rm -it {options} -p 80:80 image --model m"))

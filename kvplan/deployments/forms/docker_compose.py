@@ -141,7 +141,7 @@ def _deployment(
         environment=command.environment,
         image=known_image or command.image,
         image_place=image.place if image is not None else None,
-        cards=cards or (_first_cards(command) if resources.all_cards and not service.get("profiles") else None),
+        cards=cards,
     )
     return deployment_of(
         launch,
@@ -151,22 +151,6 @@ def _deployment(
         unresolved=resources.unresolved,
         complaints=resources.complaints,
     )
-
-
-def _first_cards(command: Command) -> str | None:
-    """Of all cards an engine takes the first ones, as many as it has ranks."""
-    ranks = 1
-    for name in ("tp", "pp", "dp"):
-        setting = command.arguments.settings.get(name)
-        if setting is not None:
-            text = str(setting.value)
-            ranks *= int(text) if text.isdecimal() and 0 < int(text) <= 64 else 0
-    nodes = str(command.arguments.settings["nodes"].value) if "nodes" in command.arguments.settings else "1"
-    ranks = ranks // int(nodes) if nodes.isdecimal() and 0 < int(nodes) <= 64 else 0
-    open_names = {item.name for item in command.arguments.unresolved}
-    if not 0 < ranks <= 64 or open_names & {"tp", "pp", "dp"} or command.engine not in ("vllm", "sglang"):
-        return None
-    return ",".join(str(card) for card in range(ranks))
 
 
 FORM = DockerCompose()

@@ -158,7 +158,7 @@ def test_an_override_stands_for_the_file_below_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("given", "gpus", "cards"), [
-    ("gpus: all", None, "0,1"),
+    ("gpus: all", None, None),
     ("gpus: 2", 2, "0,1"),
     ("gpus:\n      - device_ids: ['4']", 1, "4"),
     ("runtime: nvidia\n    environment: ['NVIDIA_VISIBLE_DEVICES=1,2']", 2, "1,2"),
