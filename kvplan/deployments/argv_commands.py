@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from kvplan.deployments.argv import Word
-from kvplan.deployments.commands import command_of_image, flags_in
+from kvplan.deployments.commands import command_of_image
 from kvplan.deployments.commands.interface import EngineCommand
 from kvplan.deployments.container import engine_for, invocation_of
 from kvplan.deployments.found import Place
@@ -18,7 +18,7 @@ from kvplan.deployments.interface import Source
 from kvplan.deployments.marks import Marks
 from kvplan.deployments.shell_commands import read_shell
 from kvplan.deployments.shell_expansions import Expansion
-from kvplan.deployments.shell_started import Command, started
+from kvplan.deployments.shell_started import Command, engine_in, started
 from kvplan.deployments.shell_state import ShellState
 from kvplan.deployments.shell_walk import Statement
 from kvplan.deployments.shell_words import ShellReader
@@ -68,7 +68,7 @@ def started_by(argv: Argv) -> Started:
     container = _container(argv)
     if container is not None:
         return Started([container])
-    direct = flags_in([word.text for word in words])
+    direct = engine_in(words)
     if direct is not None:
         engine, start = direct
         arguments = engine.read(words[start:], words[start - 1].text)

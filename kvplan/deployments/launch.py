@@ -9,6 +9,7 @@ from kvplan.deployments.argv import Arguments, Word
 from kvplan.deployments.commands import command_of_engine, version_of_image
 from kvplan.deployments.container import visible_gpus
 from kvplan.deployments.found import Complaint, FoundDeployment, Place, Setting, Unresolved
+from kvplan.deployments.interface import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,12 @@ def deployment_of(
     surroundings: Iterable[Setting] = (),
     unresolved: Iterable[Unresolved] = (),
     complaints: Iterable[Complaint] = (),
+    source: Source | None = None,
 ) -> FoundDeployment:
-    """The deployment. A flag overrides a variable, and both override ``surroundings``: what the container is given."""
+    """The deployment. A flag overrides a variable, and both override ``surroundings``: what the container is given.
+
+    ``source`` is the file that the command stands in: what it names beside itself is named from there.
+    """
     command = command_of_engine(launch.engine)
     settings = {item.name: item for item in surroundings}
     from_variables = [*command.of_environment(launch.environment), *visible_gpus(launch.environment)]

@@ -19,7 +19,8 @@ from kvplan.deployments.interface import Source
 from kvplan.deployments.marks import Marks
 from kvplan.deployments.shell_expansions import Expansion
 from kvplan.deployments.shell_simple import simple_command
-from kvplan.deployments.shell_started import Command, container_environment, first_name, inside_of, started
+from kvplan.deployments.shell_started import Command as Command
+from kvplan.deployments.shell_started import container_environment, first_name, inside_of, started
 from kvplan.deployments.shell_state import ShellState
 from kvplan.deployments.shell_walk import MOST_DEPTH, Shared, Statement, Walker
 from kvplan.deployments.shell_words import Heredoc, ShellReader

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from kvplan.deployments.argv import Arguments, Word
-from kvplan.deployments.commands import flags_in
+from kvplan.deployments.commands import engine_words, flags_in
 from kvplan.deployments.commands.interface import EngineCommand
 from kvplan.deployments.container import Invocation, engine_for, environment_of_docker, invocation_of
 from kvplan.deployments.found import Place
@@ -46,7 +46,7 @@ def started(statement: Statement) -> Command | None:
     container = invocation_of(words)
     if container is not None:
         return _in_container(statement, container)
-    found = flags_in([word.text for word in words])
+    found = engine_in(words)
     if found is None:
         return None
     engine, start = found
@@ -63,6 +63,12 @@ def started(statement: Statement) -> Command | None:
                    background=statement.background)  # fmt: skip
 
 
+def engine_in(words: Sequence[Word]) -> tuple[EngineCommand, int] | None:
+    """The engine that these words start, and where its flags begin: only where a shell text would show it as well."""
+    texts = [word.text for word in words]
+    return flags_in(texts) if engine_words().search(" ".join(texts) + " ") else None
+
+
 def _place(statement: Statement, index: int) -> Place:
     """Where a word of the command stands; of one that a variable keeps where that is set."""
     span = statement.spans[index] if index < len(statement.spans) else None
@@ -74,7 +80,7 @@ def _in_container(statement: Statement, container: Invocation) -> Command | None
     words = statement.words
     entry = container.last("--entrypoint")
     inner = [*([entry] if entry is not None else []), *words[container.arguments :]]
-    found = flags_in([word.text for word in inner])
+    found = engine_in(inner)
     environment = container_environment(statement, container)
     image = None if container.image.unresolved else container.image.text
     if found is not None:

@@ -150,6 +150,7 @@ def _deployment(
         surroundings=settings.values(),
         unresolved=resources.unresolved,
         complaints=resources.complaints,
+        source=service.source,
     )
 
 

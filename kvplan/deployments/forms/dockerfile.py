@@ -56,7 +56,9 @@ def _deployment(source: Source, command: Command, base: Place | None, number: in
         image_place=base,
     )
     name = source.name + (f"-{number}" if number else "")
-    return deployment_of(launch, name=name, form=FORM.name, surroundings=visible_gpus(command.environment))
+    return deployment_of(
+        launch, name=name, form=FORM.name, surroundings=visible_gpus(command.environment), source=source
+    )
 
 
 FORM = Dockerfile()

@@ -120,6 +120,7 @@ def _deployment(source: Source, unit: Unit, command: Command, run: Invocation, l
         surroundings=settings.values(),
         unresolved=limits.unresolved,
         complaints=limits.complaints,
+        source=source,
     )
 
 

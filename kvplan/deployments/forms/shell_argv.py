@@ -77,7 +77,7 @@ def _deployment(command: Command, source: Source, version: str | None, number: i
         cards=gpu_ids(command.environment, given) if command.background else None,
     )
     name = source.stem + (f"-{number}" if number else "")
-    return deployment_of(launch, name=name, form=FORM.name, surroundings=_surroundings(command))
+    return deployment_of(launch, name=name, form=FORM.name, surroundings=_surroundings(command), source=source)
 
 
 def _surroundings(command: Command) -> list[Setting]:

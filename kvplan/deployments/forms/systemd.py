@@ -75,6 +75,7 @@ def _deployment(name: str, command: Command, entry: Entry, limits: Limits) -> Fo
         surroundings=settings.values(),
         unresolved=limits.unresolved,
         complaints=limits.complaints,
+        source=entry.source,
     )
 
 
