@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from kvplan.deployments.argv import Word
-from kvplan.deployments.commands import all_commands, command_of_image
+from kvplan.deployments.commands import all_commands, command_of_image, engine_of_match, engine_words
 from kvplan.deployments.commands.interface import EngineCommand
 from kvplan.deployments.found import Place, Setting
 
@@ -27,6 +27,8 @@ _SWITCHES = frozenset(
     sig-proxy quiet replace no-hosts tls-verify disable-content-trust rmi env-host""".split()
 )
 """Options of ``docker run`` and ``podman run`` that take no value."""
+_GLOBAL_OPTIONS = frozenset({"-H", "--host", "-c", "--context", "-l", "--log-level", "--config", "--root", "--url"})
+"""Options of ``docker`` itself that take a value."""
 
 
 class Invocation(NamedTuple):
@@ -92,11 +94,15 @@ def invocation_of(words: Sequence[Word]) -> Invocation | None:
     at = next((index for index, name in enumerate(names) if name in RUNTIMES), None)
     if at is None:
         return None
-    verb = next((index for index in range(at + 1, len(words)) if names[index] in ("run", "create")), None)
-    if verb is None:
-        return None
+    verb = at + 1
+    while verb < len(words) and (names[verb].startswith("-") or names[verb] == "container"):
+        verb += 2 if names[verb] in _GLOBAL_OPTIONS else 1
+    return _run_of(words, verb + 1) if verb < len(words) and names[verb] in ("run", "create") else None
+
+
+def _run_of(words: Sequence[Word], index: int) -> Invocation | None:
+    """The options from ``index`` on up to the image."""
     options: list[tuple[str, Word]] = []
-    index = verb + 1
     while index < len(words):
         word = words[index]
         index += 1
@@ -165,8 +171,11 @@ def engine_for(image: str, words: Sequence[Word]) -> EngineCommand | None:
     if not words or not words[0].text.startswith("-"):
         return None
     name = re.sub(r"[^a-z0-9]", "", image.lower())
+    program = engine_words().search(image.rsplit("/", 1)[-1].partition(":")[0] + " ")
     for command in all_commands():
-        if re.sub(r"[^a-z0-9]", "", command.engine) in name and command.read(words).settings:
+        named = re.sub(r"[^a-z0-9]", "", command.engine) in name
+        named = named or (program is not None and engine_of_match(program) is command)
+        if named and command.read(words).settings:
             return command
     return None
 

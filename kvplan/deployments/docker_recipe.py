@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kvplan.deployments.argv import Word
 from kvplan.deployments.compose_services import Service
+from kvplan.deployments.docker_lines import MOST_INSTRUCTIONS, instructions
 from kvplan.deployments.found import Place
 from kvplan.deployments.interface import Source
 from kvplan.deployments.interpolation import Interpolation
 from kvplan.deployments.shell_expansions import Expansion, Lookup
 from kvplan.deployments.shell_words import ShellReader
 
-_INSTRUCTION = re.compile(r"^[ \t]*([A-Za-z]+)[ \t]+", re.MULTILINE)
-_HEREDOC = re.compile(r"<<-?[\"']?(\w+)[\"']?")
 _PAIR = re.compile(r"^([A-Za-z_][\w.]*)=(.*)$", re.DOTALL)
-MOST_INSTRUCTIONS = 2000
-LONGEST_HEREDOC = 2000
-"""Lines."""
 _REFERENCE = re.compile(r"\$(?:\{|[A-Za-z_])")
 
 
@@ -32,6 +28,8 @@ class Recipe:
     entry: list[Word] | None = None
     command: list[Word] | None = None
     environment: dict[str, Expansion] = field(default_factory=dict)
+    files: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """Names of files that here-documents become, with their text and its line."""
     cut: int = 0
     """The line from which on it is not read; 0 for none."""
 
@@ -41,8 +39,10 @@ def recipe_of(source: Source, arguments: dict[str, Expansion] | None = None) -> 
     stages: dict[str, Recipe] = {}
     known: dict[str, Expansion] = dict(arguments or {})
     now = Recipe()
-    instructions = _instructions(source.text)
-    for word, text, line in instructions:
+    found = instructions(source.text)
+    for word, text, line, target, body, body_line in found:
+        if target:
+            now.files[target.rpartition("/")[2]] = (body, body_line)
         if word == "FROM":
             now = _stage(text, source, line, stages, known)
         elif word == "ARG":
@@ -53,7 +53,7 @@ def recipe_of(source: Source, arguments: dict[str, Expansion] | None = None) -> 
             _variables(text, source, line, now, known)
         elif word in ("ENTRYPOINT", "CMD"):
             _start(word, text, source, line, now, known)
-    now.cut = instructions[-1][2] if len(instructions) >= MOST_INSTRUCTIONS else 0
+    now.cut = found[-1].line if len(found) >= MOST_INSTRUCTIONS else 0
     return now
 
 
@@ -76,44 +76,12 @@ def recipe_at(service: Service, interpolation: Interpolation) -> Recipe | None:
     return recipe_of(file, arguments)
 
 
-def _instructions(text: str) -> list[tuple[str, str, int]]:
-    """(instruction in capitals, its text on its lines, line of the text); comments within are blank lines."""
-    lines = text.split("\n")
-    found: list[tuple[str, str, int]] = []
-    at = 0
-    while at < len(lines) and len(found) < MOST_INSTRUCTIONS:
-        match = _INSTRUCTION.match(lines[at] + " ")
-        if match is None or lines[at].lstrip().startswith("#"):
-            at += 1
-            continue
-        start, parts = at, [lines[at][match.end() :]]
-        while parts[-1].rstrip().endswith("\\") and at + 1 < len(lines):
-            at += 1
-            following = lines[at]
-            while following.lstrip().startswith("#") and at + 1 < len(lines):
-                parts.append("\\")
-                at += 1
-                following = lines[at]
-            parts.append(following)
-        heredoc = _HEREDOC.search(parts[0]) if match[1].upper() in ("RUN", "COPY") else None
-        end = (
-            next(
-                (i for i in range(at + 1, min(len(lines), at + LONGEST_HEREDOC)) if lines[i].strip() == heredoc[1]), at
-            )
-            if heredoc
-            else at
-        )
-        found.append((match[1].upper(), "\n".join(parts), start + 1))
-        at = max(at, end) + 1
-    return found
-
-
 def _stage(text: str, source: Source, line: int, stages: dict[str, Recipe], known: dict[str, Expansion]) -> Recipe:
     words = [word for word in text.split() if not word.startswith("--")]
     base = _filled(words[0] if words else "", source, line, known)
     before = stages.get(base.text.lower())
     if before is not None:
-        now = Recipe(before.base, before.base_place, before.entry, before.command, dict(before.environment))
+        now = replace(before, environment=dict(before.environment), files=dict(before.files))
     else:
         now = Recipe(base.text if base.reason is None else None, source.at(line))
     if len(words) > 2 and words[1].lower() == "as":

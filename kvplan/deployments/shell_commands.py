@@ -23,7 +23,7 @@ from kvplan.deployments.shell_started import Command as Command
 from kvplan.deployments.shell_started import container_environment, first_name, inside_of, started
 from kvplan.deployments.shell_state import ShellState
 from kvplan.deployments.shell_walk import MOST_DEPTH, Shared, Statement, Walker
-from kvplan.deployments.shell_words import Heredoc, ShellReader
+from kvplan.deployments.shell_words import LONGEST_COMMAND, Heredoc, ShellReader
 from kvplan.deployments.variable_files import environment_words, variables_in
 
 _SPEAKERS = {"echo", "printf", "pkill", "pgrep", "grep", "egrep", "kill", "cat", "which", "log", "info", "die", "pip",
@@ -35,6 +35,7 @@ _RUNNERS = {"bash", "sh", "zsh", "ssh", "docker", "podman", "srun", "tmux", "scr
             "setsid", "nerdctl", "/bin/bash", "/bin/sh", "time", "numactl", "sbatch", "parallel", "xargs",
             "watch"}  # fmt: skip
 _SCRIPTS = re.compile(r"\.(?:sh|bash|slurm|sbatch)$")
+_VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)")
 _ONLY_VARIABLE = re.compile(r"^\"?\$\{?\w+\}?\"?$")
 MOST_COMMANDS = 2000
 _CHARACTERS_FOR_EACH = 20
@@ -46,31 +47,36 @@ class _Collector:
 
     def __init__(self) -> None:
         self.found: list[Command] = []
-        self.kept: list[Command] = []
+        self.kept: dict[Place, tuple[str, Command]] = {}
+        self.run: set[str] = set()
         self.documents: list[Document] = []
         self._seen: set[tuple[Place, str, frozenset[tuple[str, object]]]] = set()
 
     def take(self, statement: Statement, walker: Walker) -> None:
         """A command that runs."""
-        words = statement.words
-        if len(self.found) > MOST_COMMANDS or not words:
+        words, before = statement.words, len(self.found)
+        if before > MOST_COMMANDS or not words:
             return
         first = first_name(words)
         if first in _ENDS_OTHERS or (first in RUNTIMES and {word.text for word in words[1:3]} & {"stop", "rm", "kill"}):
             self.found = [replace(one, background=False) for one in self.found]
         if first in _SPEAKERS or (first == "command" and len(words) > 1 and words[1].text.startswith("-")):
             return
-        command = started(statement)
-        if command is not None:
+        if words[0].text == "eval" and any(re.search(r"[\"']", word.text) for word in words):
+            _inside(" ".join(word.text for word in words[1:]), walker, words[-1].place.line, walker.state)
+        elif (command := started(statement)) is not None:
             self._add(self.found, _with_files(command, walker.shared.source), walker)
         else:
             self._nested(statement, walker)
+        if len(self.found) > before:
+            written = statement.reader.text[statement.start : statement.reader.position]
+            self.run.update(_VARIABLE.findall(written[:LONGEST_COMMAND]))
 
     def keep(self, statement: Statement, walker: Walker) -> None:
-        """A command that a variable holds."""
+        """A command that a variable holds; one that grows is kept as it is in the end."""
         command = started(statement) if len(self.kept) <= MOST_COMMANDS else None
         if command is not None:
-            self.kept.append(command)
+            self.kept[command.place] = (statement.variable, command)
 
     def document(self, heredoc: Heredoc, walker: Walker, start: int, end: int, line: list[str]) -> None:
         """A text that a command is given: read where a shell runs it or a script is written; files are kept."""
@@ -90,12 +96,8 @@ class _Collector:
     def all(self) -> list[Command]:
         """Every command in the order of the file; one that a variable holds where nothing seen here runs it."""
         places = {one.place for one in self.found}
-        left: list[Command] = []
-        for one in self.kept:
-            if one.place not in places:
-                places.add(one.place)
-                left.append(one)
-        return [*self.found, *left]
+        kept = self.kept.items()
+        return [*self.found, *(one for place, (name, one) in kept if place not in places and name not in self.run)]
 
     def _add(self, where: list[Command], command: Command, walker: Walker) -> None:
         settings = {(item.name, item.value) for item in command.arguments.settings.values()}

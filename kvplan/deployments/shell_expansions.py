@@ -21,7 +21,10 @@ _LONGEST_CUT = 300
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """What ``$something`` stands for: text, or whole words of an array, or a reason why that is not known."""
+    """What ``$something`` stands for: text, or whole words of an array, or a reason why that is not known.
+
+    A text of several words of which some are not known has all three: without quotes it is its words.
+    """
 
     text: str = ""
     words: tuple[Word, ...] | None = None
@@ -61,7 +64,7 @@ def braced(body: str, lookup: Lookup) -> Expansion | str:
 
 def _instead(known: Expansion, operator: str, text: str, body: str) -> Expansion | str:
     """``${X:+--flag $X}``: the text where the variable has a value, nothing where the file does not set it."""
-    if known.reason is None:
+    if known.reason is None or known.words:
         return text if known.text or known.words or operator == "+" else Expansion(place=known.place)
     return Expansion(reason=f"${{{body[:40]}}} depends on what is set outside", optional=known.place is None)
 

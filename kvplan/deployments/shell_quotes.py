@@ -189,19 +189,20 @@ class ShellText:
 
     def _expand(self, found: Expansion, written: str, quoted: bool) -> None:
         quoted = quoted or self._assigning
+        whole = self._assigning or (quoted and found.reason is not None)
         self.grown += len(found.text) + len(found.words or ())
         if self.grown > LONGEST_EXPANSION:
             self._unknown(
                 f"the variables of this command hold more than {LONGEST_EXPANSION:,} characters", text=written
             )
-        elif found.words is not None and not self._assigning:
+        elif found.words is not None and not whole:
             if any(self._now.text):
                 self._end_word()
             self._now = _Current()
             self._words.extend(found.words)
             self.spans.extend([None] * len(found.words))
         elif found.words is not None:
-            self._join(found.words, written)
+            self._join(found, written)
         elif found.reason is not None:
             path = "/" in found.text and not re.search(r"\s", found.text)  # its end may still name the program
             self._unknown(found.reason, text=found.text if path else written, optional=found.optional)
@@ -222,10 +223,13 @@ class ShellText:
                 self._add(piece)
                 self._now.place = found.place or self._now.place
 
-    def _join(self, words: tuple[Word, ...], written: str) -> None:
-        """An array inside one text."""
+    def _join(self, found: Expansion, written: str) -> None:
+        """An array, or a text that is partly known, inside one text."""
+        words = found.words or ()
         unknown = next((word.unresolved or word.branch for word in words if word.unresolved or word.branch), None)
-        if unknown is not None:
+        if found.reason is not None:
+            self._unknown(found.reason, text=found.text)
+        elif unknown is not None:
             self._unknown(unknown, text=written)
         else:
             self._add(" ".join(word.text for word in words))

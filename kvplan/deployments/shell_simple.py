@@ -111,7 +111,9 @@ def _value(walker: Walker, start: int, named: int) -> Expansion:
     if read[0].unresolved is not None and raw[:1] == '"' == raw[-1:] and re.search(r"[ \t\n]", raw):
         inner = ShellReader(raw[1:-1].replace('\\"', '"'), reader.path, place.line, reader.lookup)
         inner.marks = reader.marks
-        return Expansion(words=tuple(inner.command(0)), place=place)
+        pieces = tuple(inner.command(0))
+        if len(pieces) > 1:
+            return Expansion(read[0].text, pieces, place, read[0].unresolved)
     return Expansion(read[0].text, place=place, reason=read[0].unresolved)
 
 
@@ -125,12 +127,12 @@ def _keep(walker: Walker, assigned: list[tuple[str, Expansion, bool]]) -> None:
             walker.state.append(name, value)
         else:
             walker.state.assign(name, value)
-        _offer(walker, value)
+        _offer(walker, name, value)
     if holds is not True:
         walker.state.close()
 
 
-def _offer(walker: Walker, value: Expansion) -> None:
+def _offer(walker: Walker, name: str, value: Expansion) -> None:
     """An array or text may be a command that something runs later."""
     if value.words is not None and value.place is not None:
         words = list(value.words)
@@ -138,7 +140,7 @@ def _offer(walker: Walker, value: Expansion) -> None:
         words = [Word(text, value.place) for text in value.text.split()]
     else:
         return
-    statement = Statement(words, walker.reader, walker.state, {}, walker.position)
+    statement = Statement(words, walker.reader, walker.state, {}, walker.position, variable=name)
     statement.spans = [None] * len(words)
     walker.shared.kept(statement, walker)
 

@@ -94,7 +94,8 @@ class ShellState:
         old = self._known.get(name)
         if value.words is not None or (old is not None and old.words is not None):
             words = (*_words(old), *_words(value))
-            self.assign(name, Expansion(words=words, place=value.place))
+            reason = (old.reason if old else None) or value.reason
+            self.assign(name, Expansion((old.text if old else "") + value.text, words, value.place, reason))
         else:
             text = (old.text if old else "") + value.text
             reason = (old.reason if old else f"${name} may have a value before") or value.reason

@@ -36,6 +36,8 @@ class Statement:
     start: int
     background: bool = False
     spans: list[tuple[int, int] | None] = field(default_factory=list)
+    variable: str = ""
+    """The variable that keeps the words, of a command that is not run here."""
 
 
 @dataclass(slots=True)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-from kvplan.deployments.argv_commands import Argv, started_by
+from kvplan.deployments.argv import Word
+from kvplan.deployments.argv_commands import Argv, Started, started_by
 from kvplan.deployments.container import visible_gpus
-from kvplan.deployments.docker_recipe import recipe_of
+from kvplan.deployments.docker_recipe import Recipe, recipe_of
 from kvplan.deployments.found import FoundDeployment, Place
 from kvplan.deployments.interface import Reading, Source, Unreadable
 from kvplan.deployments.launch import Launch, deployment_of
+from kvplan.deployments.shell_commands import read_shell
 from kvplan.deployments.shell_started import Command
 
 _FROM = re.compile(r"^[ \t]*FROM[ \t]+\S", re.MULTILINE | re.IGNORECASE)
@@ -36,6 +39,8 @@ class Dockerfile:
         place = recipe.base_place or source.at(1)
         argv = Argv(words, source, place, recipe.environment, recipe.base, recipe.entry is None)
         started = started_by(argv)
+        if not started.commands:
+            started = Started(_written(recipe, words, source))
         found = [
             _deployment(source, command, recipe.base_place, number if len(started.commands) > 1 else 0)
             for number, command in enumerate(started.commands, start=1)
@@ -44,6 +49,16 @@ class Dockerfile:
         message = "not read further: too many instructions"
         unread = [Unreadable(source.at(recipe.cut), message, level="fail")] if recipe.cut else []
         return Reading(found, unread, started.scripts)
+
+
+def _written(recipe: Recipe, words: list[Word], source: Source) -> list[Command]:
+    """The commands of a script that the Dockerfile itself writes, where the container starts it."""
+    for index, word in enumerate(words[:3]):
+        known = recipe.files.get(word.text.rpartition("/")[2])
+        if known is not None:
+            read = read_shell(known[0], source.path, known[1], recipe.environment, arguments=words[index + 1 :])
+            return [replace(one, image=one.image or recipe.base) for one in read.commands]
+    return []
 
 
 def _deployment(source: Source, command: Command, base: Place | None, number: int) -> FoundDeployment:

@@ -43,3 +43,18 @@ def test_a_list_is_started_without_a_shell() -> None:
 def test_a_base_alone_starts_nothing_that_is_known() -> None:
     assert kit.read("FROM vllm/vllm-openai:v0.9.1\nENV A=1\n", "Dockerfile") == ([], [])
     assert kit.read('FROM python\nCMD ["python", "app.py"]\n', "Dockerfile") == ([], [])
+
+
+def test_a_script_that_the_dockerfile_writes() -> None:
+    text = """FROM vllm/vllm-openai:v0.9.1
+ENV LEN=4096
+COPY <<'EOF' /start.sh
+#!/bin/bash
+exec vllm serve m --max-model-len ${LEN} "$@"
+EOF
+RUN chmod +x /start.sh
+ENTRYPOINT ["/start.sh", "-tp", "2"]
+"""
+    item = kit.one(text, "Dockerfile")
+    assert kit.values(item) == {"engine": "vllm@0.9.1", "model": "m", "max_model_len": "4096", "tp": "2"}
+    assert kit.lines(item) == {"engine": 1, "model": 5, "max_model_len": 2, "tp": 8}
