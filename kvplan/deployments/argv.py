@@ -27,6 +27,8 @@ class Word:
     """It stands for words that are usually none, such as ``"$@"``."""
     cut: bool = False
     """It stands for the rest of a command that is too long to be read."""
+    branch: str | None = None
+    """Why it may not be there at all: only one branch of a script adds it."""
 
 
 @dataclass(slots=True)
@@ -51,9 +53,10 @@ class Arguments:
 
     def put(self, name: str, value: Value, word: Word) -> None:
         """Keep a setting, or say why it has no value."""
-        if word.unresolved is not None:
+        reason = word.unresolved or word.branch
+        if reason is not None:
             self.settings.pop(name, None)
-            self.unresolved.append(Unresolved(name, shorten(word.text), word.place, word.unresolved))
+            self.unresolved.append(Unresolved(name, shorten(word.text), word.place, reason))
             return
         self.unresolved = [item for item in self.unresolved if item.name != name]
         self.settings[name] = Setting(name, value, word.place)

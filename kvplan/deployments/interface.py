@@ -25,6 +25,8 @@ class Source:
     """The YAML files of the same tree, for objects that a manifest names and another file has."""
     memo: dict[str, object] | None = field(default=None, compare=False, repr=False)
     """What readings of the same tree keep for each other."""
+    folder_lister: Callable[[str], list[str]] | None = field(default=None, compare=False, repr=False)
+    """The names in a folder of the same tree."""
 
     @property
     def suffix(self) -> str:
@@ -45,6 +47,12 @@ class Source:
         if self.opener is None or not path or path.startswith(("/", "~")):
             return None
         return self.opener(posixpath.normpath(posixpath.join(self.folder.replace("\\", "/") or ".", path)))
+
+    def names_in(self, folder: str) -> list[str]:
+        """The names in a folder that this file names, in order; none where it is not in the tree."""
+        if self.folder_lister is None or not folder or folder.startswith(("/", "~")):
+            return []
+        return self.folder_lister(posixpath.normpath(posixpath.join(self.folder.replace("\\", "/") or ".", folder)))
 
     @property
     def stem(self) -> str:

@@ -36,6 +36,8 @@ class Launch:
     image_place: Place | None = None
     version: str | None = None
     """Where something else than the image's tag names it, such as a pinned package."""
+    cards: str | None = None
+    """The GPUs by their numbers, ``0,1``, where the file says which: others in it may share them."""
 
 
 def deployment_of(
@@ -68,7 +70,7 @@ def deployment_of(
         form=form,
         place=launch.place,
         settings=settings,
-        unresolved=(*launch.arguments.unresolved, *unresolved, *unknown),
+        unresolved=(*launch.arguments.unresolved, *unresolved, *unknown, *_slices(launch)),
         complaints=(*launch.arguments.complaints, *complaints),
         engine=launch.engine if _serves(launch.engine) else "",
         notes=_notes(launch),
@@ -119,7 +121,16 @@ def _engine(launch: Launch) -> dict[str, Setting]:
 
 def _notes(launch: Launch) -> dict[str, str]:
     notes = {} if _serves(launch.engine) else {"engine": launch.engine}
+    notes |= {"gpu_ids": launch.cards} if launch.cards else {}
     if not launch.image:
         return notes
     floating = floating_tag(launch.image)
     return notes | {"image": launch.image} | ({"tag_floats": floating} if floating else {})
+
+
+def _slices(launch: Launch) -> list[Unresolved]:
+    """Slices of GPUs that are named by UUID: their profile is not in the name."""
+    if launch.cards is None or "MIG-" not in launch.cards:
+        return []
+    reason = "a slice of a GPU has less memory than the card"
+    return [Unresolved("mig_profile", launch.cards[:60], launch.place, reason)]

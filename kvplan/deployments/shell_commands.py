@@ -6,135 +6,205 @@ Used for scripts and for the strings that manifests hand to ``bash -c``. Flags a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
-from kvplan.deployments.argv import Arguments, Word
-from kvplan.deployments.commands import engine_of_match, engine_words
+from kvplan.deployments.argv import Word
+from kvplan.deployments.commands import engine_words
+from kvplan.deployments.container import RUNTIMES, invocation_of
+from kvplan.deployments.embedded_sources import MOST_DOCUMENTS, Document, filled_in
 from kvplan.deployments.found import Place
+from kvplan.deployments.interface import Source
+from kvplan.deployments.marks import Marks
 from kvplan.deployments.shell_expansions import Expansion
-from kvplan.deployments.shell_variables import Variables
-from kvplan.deployments.shell_words import ShellReader
+from kvplan.deployments.shell_simple import simple_command
+from kvplan.deployments.shell_started import Command as Command
+from kvplan.deployments.shell_started import container_environment, first_name, inside_of, started
+from kvplan.deployments.shell_state import ShellState
+from kvplan.deployments.shell_walk import MOST_DEPTH, Shared, Statement, Walker
+from kvplan.deployments.shell_words import LONGEST_COMMAND, Heredoc, ShellReader
+from kvplan.deployments.variable_files import environment_words, variables_in
 
 _SPEAKERS = {"echo", "printf", "pkill", "pgrep", "grep", "egrep", "kill", "cat", "which", "log", "info", "die", "pip",
-             "warn", "error", "docker-compose", "sed", "awk", "help", "usage", "print", "pip3"}  # fmt: skip
+             "warn", "error", "docker-compose", "sed", "awk", "help", "usage", "print", "pip3", "trap", "hash", "type",
+             "alias", "fgrep", "tee", "write_command", "git", "curl", "apt-get", "apt"}  # fmt: skip
+_ENDS_OTHERS = {"kill", "pkill", "killall", "wait"}
 _RUNNERS = {"bash", "sh", "zsh", "ssh", "docker", "podman", "srun", "tmux", "screen", "nohup", "exec", "sudo",
             "kubectl", "eval", "su", "timeout", "env", "script", "singularity", "apptainer", "enroot", "mpirun",
-            "setsid", "nerdctl", "/bin/bash", "/bin/sh", "time", "numactl"}  # fmt: skip
-_ASSIGNED_TEXT = re.compile(r"^(?:export[ \t]+)?\w+=$")
-_PREFIX = re.compile(r"(?:^|[\s;&|])([A-Za-z_]\w*)=(\"[^\"$`]*\"|'[^']*'|[^\s\"'$`;&|]*)(?=\s)")
-_NO_FLAGS = {"bash", "sh", "vllm", "python", "python3", "-c", "-lc"}
-_SEPARATOR = re.compile(r"&&|\|\||[;|(]|\bthen\b|\bdo\b|\belse\b")
+            "setsid", "nerdctl", "/bin/bash", "/bin/sh", "time", "numactl", "sbatch", "parallel", "xargs",
+            "watch"}  # fmt: skip
+_SCRIPTS = re.compile(r"\.(?:sh|bash|slurm|sbatch)$")
+_VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)")
+_ONLY_VARIABLE = re.compile(r"^\"?\$\{?\w+\}?\"?$")
 MOST_COMMANDS = 2000
+_CHARACTERS_FOR_EACH = 20
+"""A script may be read so many times over, by calls of its functions and texts within its texts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """One command that starts an engine."""
+class _Collector:
+    """The commands of one script, each once."""
 
-    engine: str
-    arguments: Arguments
-    place: Place
-    before: tuple[Word, ...]
-    """The words of the statement up to the engine word: ``docker run --memory 64g ...``."""
-    image: str | None
-    environment: dict[str, Word] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.found: list[Command] = []
+        self.kept: dict[Place, tuple[str, Command]] = {}
+        self.run: set[str] = set()
+        self.documents: list[Document] = []
+        self._seen: set[tuple[Place, str, frozenset[tuple[str, object]]]] = set()
+
+    def take(self, statement: Statement, walker: Walker) -> None:
+        """A command that runs."""
+        words, before = statement.words, len(self.found)
+        if before > MOST_COMMANDS or not words:
+            return
+        first = first_name(words)
+        if first in _ENDS_OTHERS or (first in RUNTIMES and {word.text for word in words[1:3]} & {"stop", "rm", "kill"}):
+            self.found = [replace(one, background=False) for one in self.found]
+        if first in _SPEAKERS or (first == "command" and len(words) > 1 and words[1].text.startswith("-")):
+            return
+        if words[0].text == "eval" and any(re.search(r"[\"']", word.text) for word in words):
+            _inside(" ".join(word.text for word in words[1:]), walker, words[-1].place.line, walker.state)
+        elif (command := started(statement)) is not None:
+            self._add(self.found, _with_files(command, walker.shared.source), walker)
+        else:
+            self._nested(statement, walker)
+        if len(self.found) > before:
+            written = statement.reader.text[statement.start : statement.reader.position]
+            self.run.update(_VARIABLE.findall(written[:LONGEST_COMMAND]))
+
+    def keep(self, statement: Statement, walker: Walker) -> None:
+        """A command that a variable holds; one that grows is kept as it is in the end."""
+        command = started(statement) if len(self.kept) <= MOST_COMMANDS else None
+        if command is not None:
+            self.kept[command.place] = (statement.variable, command)
+
+    def document(self, heredoc: Heredoc, walker: Walker, start: int, end: int, line: list[str]) -> None:
+        """A text that a command is given: read where a shell runs it or a script is written; files are kept."""
+        body = walker.text[start:end]
+        names = {word.rsplit("/", 1)[-1] for word in line}
+        scripts = any(_SCRIPTS.search(word) for word in line)
+        first_line = walker.reader.place(start).line
+        if not scripts and len(self.documents) <= MOST_DOCUMENTS:
+            text = body if heredoc.literal else filled_in(body, walker.state.lookup)
+            self.documents.append(Document(text, first_line))
+        if not (names & _RUNNERS or scripts) or not engine_words().search(body):
+            return
+        if not heredoc.literal:
+            body = re.sub(r"\\([$`\\])", r"\1", body)
+        _inside(body, walker, first_line, ShellState() if heredoc.literal else walker.state)
+
+    def all(self) -> list[Command]:
+        """Every command in the order of the file; one that a variable holds where nothing seen here runs it."""
+        places = {one.place for one in self.found}
+        kept = self.kept.items()
+        return [*self.found, *(one for place, (name, one) in kept if place not in places and name not in self.run)]
+
+    def _add(self, where: list[Command], command: Command, walker: Walker) -> None:
+        settings = {(item.name, item.value) for item in command.arguments.settings.values()}
+        key = (command.place, command.engine, frozenset(settings))
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        alone = walker.state.in_branch and not command.background
+        where.append(replace(command, background=command.background and not alone))
+
+    def _nested(self, statement: Statement, walker: Walker) -> None:
+        """Shell texts among the words: ``bash -c '...'``, ``ssh host "..."``, ``eval "$CMD"``."""
+        words = statement.words
+        first = first_name(words)
+        for index, word in enumerate(words):
+            if not re.search(r"\s", word.text) or not engine_words().search(word.text):
+                continue
+            handed = index > 0 and words[index - 1].text.endswith("c") and words[index - 1].text.startswith("-")
+            if first in _RUNNERS or handed:
+                before = len(self.found)
+                self._text(statement, index, walker)
+                self.found[before:] = [inside_of(one, statement, index) for one in self.found[before:]]
+
+    def _text(self, statement: Statement, index: int, walker: Walker) -> None:
+        word, span = statement.words[index], statement.spans[index] if index < len(statement.spans) else None
+        raw = statement.reader.text[span[0] : span[1]] if span is not None else ""
+        line = statement.reader.place(span[0]).line if span is not None else word.place.line
+        quote = raw[:1] if len(raw) > 1 and raw[0] == raw[-1] and not _ONLY_VARIABLE.match(raw) else ""
+        if quote == "'":
+            _inside(raw[1:-1], walker, line, _state_inside(statement, index, walker))
+        elif quote == '"':
+            _inside(re.sub(r'\\(["\\$`])', r"\1", raw[1:-1]), walker, line, walker.state)
+        else:
+            _inside(word.text, walker, word.place.line, walker.state)
+
+
+def _with_files(command: Command, source: Source | None) -> Command:
+    """A command with the variables of ``docker run --env-file``, which ``-e`` overrides."""
+    given: dict[str, Word] = {}
+    for name, word in command.container.options if command.container is not None else ():
+        file = source.beside(word.text) if name == "--env-file" and source is not None else None
+        if isinstance(file, Source):
+            given |= environment_words(variables_in(file))
+    return replace(command, environment={**given, **command.environment}) if given else command
+
+
+def _state_inside(statement: Statement, index: int, walker: Walker) -> ShellState:
+    """The variables of a shell in a container are the container's own."""
+    container = invocation_of(statement.words[: index + 1])
+    if container is None:
+        return walker.state
+    given = container_environment(statement, container)
+    return ShellState(
+        {name: Expansion(one.text, place=one.place, reason=one.unresolved) for name, one in given.items()}
+    )
+
+
+class ShellReading(NamedTuple):
+    """What a shell text holds."""
+
+    commands: list[Command]
+    """In order; one more than ``MOST_COMMANDS`` at most, so that who reads them can say where reading ended."""
+    documents: list[Document]
+    """Files that it writes."""
+    exhausted: bool
+    """It calls itself, or parts of itself, so often that reading was given up."""
 
 
 def commands_in(text: str, path: str, first_line: int, outer: dict[str, Expansion] | None = None) -> list[Command]:
-    """Every engine command of a shell text, in order. ``outer`` are variables that its container sets.
-
-    One more than ``MOST_COMMANDS`` at most, so that who reads them can say where reading ended.
-    """
-    variables = Variables(text, path, first_line, outer)
-    reader = ShellReader(text, path, first_line, variables.lookup)
-    found: list[Command] = []
-    for match in engine_words().finditer(text):
-        if len(found) > MOST_COMMANDS:
-            break
-        command = _command(text, match, reader, variables)
-        if command is not None:
-            found.append(command)
-    return found
+    """Every engine command of a shell text, in order. ``outer`` are variables that its container sets."""
+    return read_shell(text, path, first_line, outer).commands
 
 
-def _command(text: str, match: re.Match[str], reader: ShellReader, variables: Variables) -> Command | None:
-    start = _line_start(text, match.start())
-    before = text[start : match.start()]
-    quote = _open_quote(before)
-    if quote == "#" or not _is_run(before, quote):
-        return None
-    engine = engine_of_match(match)
-    image = match[0] if engine.is_started_by(match[0].partition("$")[0].rstrip(":")) else None
-    words = _words_after(text, match.end(), quote, reader, variables)
-    if image is not None and not _image_has_flags(words):
-        return None
-    arguments = engine.read(words, match[0])
-    if not arguments.settings and not arguments.unresolved:
-        return None
-    ahead = reader.command(_statement_start(text, start, match.start())) if quote is None else []
-    ahead = ahead[: next((i for i, word in enumerate(ahead) if word.text in match[0].split()), len(ahead))]
-    environment = dict(variables.environment())
-    place = reader.place(match.start())
-    environment.update({name[1]: Word(name[2].strip("\"'"), place) for name in _PREFIX.finditer(before)})
-    return Command(engine.engine, arguments, place, tuple(ahead), image, environment)
+def read_shell(
+    text: str,
+    path: str,
+    first_line: int,
+    outer: dict[str, Expansion] | None = None,
+    *,
+    source: Source | None = None,
+    marks: Marks | None = None,
+    arguments: Sequence[Word] | None = None,
+) -> ShellReading:
+    """The same, where ``source`` is the file, so that others of its tree can be read; ``marks`` stand for what was not
+    known when the text was put together; ``arguments`` are those of a script that is called."""
+    state = ShellState(outer)
+    if arguments is not None:
+        state.enter(tuple(arguments))
+    collector = _Collector()
+    budget = (len(text) + 10_000) * _CHARACTERS_FOR_EACH
+    shared = Shared(simple_command, collector.take, collector.keep, collector.document, budget, source)
+    reader = ShellReader(text, path, first_line, state.lookup)
+    reader.marks = marks
+    walker = Walker(reader, state, shared)
+    walker.walk()
+    for name in list(shared.functions):
+        if name not in shared.called:
+            walker.call(name, None)
+    return ShellReading(collector.all(), collector.documents, shared.exhausted)
 
 
-def _words_after(text: str, end: int, quote: str | None, reader: ShellReader, variables: Variables) -> list[Word]:
-    """The engine's words; inside quotes they end with the quote, and are shell text of their own."""
-    if quote is None:
-        return reader.command(end)
-    close = _closing(text, end, quote)
-    inner = text[end:close]
-    if quote == '"':
-        inner = re.sub(r'\\(["\\$`])', r"\1", inner)
-    nested = ShellReader(inner, reader.path, reader.place(end).line, variables.lookup)
-    return nested.command(0)
-
-
-def _closing(text: str, start: int, quote: str) -> int:
-    for match in re.compile(r"\\.|[\"']", re.DOTALL).finditer(text, start):
-        if match[0] == quote or (quote == "'" and match[0] == "\\'"):
-            return match.end() - 1
-    return len(text)
-
-
-def _image_has_flags(words: list[Word]) -> bool:
-    """Whether what follows an image goes to vLLM itself, and not to a shell inside the container."""
-    return bool(words) and words[0].text.rsplit("/", 1)[-1] not in _NO_FLAGS
-
-
-def _line_start(text: str, position: int) -> int:
-    """The start of the logical line: lines that end in a backslash go on."""
-    start = text.rfind("\n", 0, position) + 1
-    while start >= 2 and text[:start].endswith(("\\\n", "\\\r\n")):
-        start = text.rfind("\n", 0, start - 1) + 1
-    return start
-
-
-def _open_quote(before: str) -> str | None:
-    """The quote that is open at the end of a line's beginning; ``#`` inside a comment."""
-    quote: str | None = None
-    for match in re.finditer(r"\\.|[\"']|(?:^|(?<=\s))#", before, re.DOTALL):
-        mark = match[0]
-        if mark in ("'", '"'):
-            quote = mark if quote is None else None if quote == mark else quote
-        elif mark == "#" and quote is None:
-            return "#"
-    return quote
-
-
-def _statement_start(text: str, line_start: int, position: int) -> int:
-    last = [match.end() for match in _SEPARATOR.finditer(text[line_start:position])]
-    return line_start + (last[-1] if last else 0)
-
-
-def _is_run(before: str, quote: str | None) -> bool:
-    """Whether the engine word is run here, rather than printed, searched for or installed."""
-    segment = _SEPARATOR.split(before if quote is None else before.rsplit(quote, 1)[0])[-1]
-    words = [word for word in segment.split() if not re.match(r"^[A-Za-z_]\w*=\S", word)]
-    first = words[0].lstrip("@-") if words else ""
-    if first in _SPEAKERS or (first.startswith("log") and len(words) == 1):
-        return False
-    if quote is None:
-        return True
-    return first in _RUNNERS or bool(_ASSIGNED_TEXT.match(segment.strip())) or (bool(words) and words[-1].endswith("c"))
+def _inside(text: str, walker: Walker, line: int, state: ShellState) -> None:
+    shared = walker.shared
+    if shared.depth >= MOST_DEPTH:
+        return
+    shared.depth += 1
+    reader = ShellReader(text, walker.reader.path, line, state.lookup)
+    reader.marks = walker.reader.marks
+    Walker(reader, state, shared).walk()
+    shared.depth -= 1

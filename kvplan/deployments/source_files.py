@@ -15,6 +15,8 @@ from kvplan.units import MIB, shorten
 LARGEST_FILE_BYTES = 4 * MIB
 MOST_LISTED_FILES = 5000
 SKIPPED_FOLDERS = {"node_modules", "__pycache__", "site-packages"}
+MOST_NAMES = 1000
+"""Names of a folder that are looked at."""
 
 
 class Tree:
@@ -44,6 +46,13 @@ class Tree:
         if self._files is None:
             self._files = tuple(islice(self._walk(), MOST_LISTED_FILES))
         return self._files
+
+    def names(self, path: str) -> list[str]:
+        """What a folder of the tree holds, in order; nothing for any other."""
+        real = os.path.realpath(path)
+        if not real.startswith(self.root.rstrip(os.sep) + os.sep) or not os.path.isdir(real):
+            return []
+        return sorted(os.listdir(real))[:MOST_NAMES]
 
     def _walk(self) -> Iterator[str]:
         for top, folders, names in os.walk(self.root):
@@ -96,11 +105,10 @@ def read_source(
         return Unreadable(where, "is not a text file")
     try:
         folder = "" if path == "-" else os.path.dirname(path)
-        opener = tree.open if tree is not None else None
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
         if tree is None:
-            return Source(shown, text, folder, opener)
-        return Source(shown, text, folder, opener, tree.yaml_files, tree.memo)
+            return Source(shown, text, folder)
+        return Source(shown, text, folder, tree.open, tree.yaml_files, tree.memo, tree.names)
     except UnicodeDecodeError as error:
         return Unreadable(Place(shown, data.count(b"\n", 0, error.start) + 1), "is not UTF-8 text")
 

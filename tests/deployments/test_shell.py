@@ -41,6 +41,7 @@ def test_a_value_is_blamed_where_it_is_written() -> None:
     ("", "${1:-4096}", "4096"), ("X=${1:-4096}", "$X", "4096"), ("Y=4096\nX=$Y", "$X", "4096"),
     ("readonly X=4096", "$X", "4096"), ("declare -i X=4096", "$X", "4096"), (": ${X:=4096}", "$X", "4096"),
     ("if [ -z $X ]; then X=4096; fi", "$X", "4096"), ("X=40", "${X}96", "4096"), ("X=", "${X:-4096}", "4096"),
+    ("X=1\nX=4096", "$X", "4096"), ("X=40\nX+=96", "$X", "4096"), ("X=4096.5", "${X%.*}", "4096"),
 ])  # fmt: skip
 def test_literal_values_are_filled_in(assigned: str, used: str, value: str) -> None:
     item = kit.one(f"{assigned}\nvllm serve m --max-model-len {used}\n", "a.sh")
@@ -50,8 +51,9 @@ def test_literal_values_are_filled_in(assigned: str, used: str, value: str) -> N
 
 @pytest.mark.parametrize(("assigned", "used"), [
     ("", "$X"), ("", "${X}"), ("X=$(cat len)", "$X"), ("X=`cat len`", "$X"), ("X=$((4 * 1024))", "$X"), ("", "$1"),
-    ("X=1\nX=2", "$X"), ("for X in 1 2; do", "$X"), ("read -r X", "$X"), ("X=1\nX+=0", "$X"), ("", "$((4 * 1024))"),
-    ("X=4096", "${X%6}"), ("X=$(cat len)", "${X:-4096}"), ("X=4096 true", "$X"), ("A=$B\nB=$A", "$A"),
+    ("if a; then X=1; else X=2; fi", "$X"), ("for X in 1 2; do", "$X"), ("read -r X", "$X"), ("", "$((4 * 1024))"),
+    ("X=4096", "${X//6/}"), ("X=$(cat len)", "${X:-4096}"), ("X=1\nif a; then X=2; fi", "$X"),
+    ("X=4096 true", "$X"), ("A=$B\nB=$A", "$A"),
     ("", "${X:-$(cat len)}"), ("while read X; do", "$X"),
 ])  # fmt: skip
 def test_anything_else_is_unresolved(assigned: str, used: str) -> None:
@@ -73,8 +75,11 @@ def test_arrays() -> None:
     item = kit.one(text, "a.sh")
     assert kit.values(item) == {"model": "m", "max_model_len": "4096", "tp": "2", "enforce_eager": True}
     assert kit.lines(item)["tp"] == 3
-    grown = kit.one(text.replace("vllm", "ARGS+=(--x)\nvllm"), "a.sh")
-    assert kit.open_names(grown) == ["arguments"]
+    grown = kit.one(text.replace("vllm", "ARGS+=(--max-num-seqs 8)\nvllm"), "a.sh")
+    assert kit.values(grown) == {**kit.values(item), "max_num_seqs": "8"}
+    maybe = kit.one(text.replace("vllm", "if a; then ARGS+=(--max-num-seqs 8); fi\nvllm"), "a.sh")
+    assert kit.values(maybe) == kit.values(item)
+    assert kit.open_names(maybe) == ["max_num_seqs"]
 
 
 def test_arguments_of_the_caller_are_usually_none() -> None:

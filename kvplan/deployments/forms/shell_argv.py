@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
-from kvplan.deployments.commands import command_of_engine, engine_words
-from kvplan.deployments.container import environment_of_docker, settings_of_docker
-from kvplan.deployments.found import FoundDeployment
+from kvplan.deployments.commands import engine_words
+from kvplan.deployments.container import gpu_ids, gpus_of_docker, settings_of_docker, threads_of
+from kvplan.deployments.embedded_sources import read_documents
+from kvplan.deployments.found import FoundDeployment, Setting
 from kvplan.deployments.interface import Reading, Source, Unreadable
 from kvplan.deployments.launch import Launch, deployment_of
-from kvplan.deployments.shell_commands import MOST_COMMANDS, Command, commands_in
+from kvplan.deployments.shell_commands import MOST_COMMANDS, read_shell
+from kvplan.deployments.shell_started import Command
 from kvplan.units import MIB
 
 _INSTALLED = r"^[^#\n]*\bpip3?[ \t]+install\b[^#\n]*?[\s\"']{package}(?:\[[\w,-]*\])?==(\d+\.\d+(?:\.\w+)*)"
@@ -23,24 +24,32 @@ class ShellArgv:
 
     name = "shell"
     order = 40
-    names = ("*.sh", "*.bash")
+    names = ("*.sh", "*.bash", "*.slurm", "*.sbatch")
     traces: tuple[bytes, ...] = ()
 
     def recognises(self, source: Source) -> bool:
-        if source.suffix in (".sh", ".bash") or _SHELL_START.match(source.text):
-            return engine_words().search(source.text) is not None
+        if source.suffix in (".sh", ".bash", ".slurm", ".sbatch") or _SHELL_START.match(source.text):
+            return True
         plain = source.suffix in ("", ".txt", ".cmd")
         return plain and engine_words().search(source.text) is not None
 
     def read(self, source: Source) -> Reading:
         if len(source.text) > LONGEST_SCRIPT_BYTES:
             return Reading([], [Unreadable(source.at(1), "the script is longer than 1 MiB")])
-        commands = commands_in(source.text, source.path, 1)
+        commands, documents, exhausted = read_shell(source.text, source.path, 1, source=source)
+        versions = {engine: _installed(source.text, engine) for engine in {one.engine for one in commands}}
         found = [
-            _deployment(command, source, number if len(commands) > 1 else 0)
+            _deployment(command, source, versions[command.engine], number if len(commands) > 1 else 0)
             for number, command in enumerate(commands[:MOST_COMMANDS], start=1)
         ]
-        return Reading(found, _unread(commands))
+        unread = _unread(commands)
+        if exhausted:
+            unread.append(
+                Unreadable(source.at(1), "not read to its end: it calls its own parts too often", level="fail")
+            )
+        inside, faults, claims = read_documents(documents, source)
+        sourced = (item.place.path for item in found if item.place.path != source.path)
+        return Reading([*found, *inside], [*unread, *faults], tuple(dict.fromkeys([*claims, *sourced])))
 
 
 def _unread(commands: list[Command]) -> list[Unreadable]:
@@ -49,28 +58,32 @@ def _unread(commands: list[Command]) -> list[Unreadable]:
     return [Unreadable(one.place, message, "split the file", "fail") for one in commands[MOST_COMMANDS:][:1]]
 
 
-def _deployment(command: Command, source: Source, number: int) -> FoundDeployment:
-    environment = {**command.environment, **environment_of_docker(command.before)}
-    engine = command_of_engine(command.engine)
-    images = (word.text for word in command.before if ":" in word.text and engine.is_started_by(word.text))
+def _installed(text: str, engine: str) -> str | None:
+    """The version of an engine that the script installs with pip."""
+    match = re.search(_INSTALLED.format(package=re.escape(engine)), text, re.MULTILINE)
+    return match[1] if match else None
+
+
+def _deployment(command: Command, source: Source, version: str | None, number: int) -> FoundDeployment:
+    given = gpus_of_docker(command.container) if command.container is not None else None
     launch = Launch(
         engine=command.engine,
         arguments=command.arguments,
         place=command.place,
-        environment=environment,
-        image=command.image or next(images, None),
-        version=_installed(source.text, command.engine),
+        environment=command.environment,
+        image=command.image,
+        image_place=command.container.image.place if command.container is not None else None,
+        version=version,
+        cards=gpu_ids(command.environment, given) if command.background else None,
     )
     name = source.stem + (f"-{number}" if number else "")
-    surroundings = settings_of_docker(command.before)
-    return deployment_of(launch, name=name, form=FORM.name, surroundings=surroundings, source=source)
+    return deployment_of(launch, name=name, form=FORM.name, surroundings=_surroundings(command), source=source)
 
 
-@lru_cache(maxsize=8)
-def _installed(text: str, package: str) -> str | None:
-    """The version that a script pins when it installs the engine."""
-    match = re.search(_INSTALLED.format(package=re.escape(package)), text, re.MULTILINE)
-    return match[1] if match else None
+def _surroundings(command: Command) -> list[Setting]:
+    """What the command's container and process are given of the host."""
+    found = settings_of_docker(command.container) if command.container is not None else []
+    return [*found, *threads_of(command.environment)]
 
 
 FORM = ShellArgv()

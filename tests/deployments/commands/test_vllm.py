@@ -128,7 +128,7 @@ def test_variables() -> None:
     )  # fmt: skip
     assert found == {
         "model": "m", "cpu_kvcache_gib": "40", "simple_kv_offload": True, "skip_init_memory_check": True,
-        "estimate_cudagraphs": False, "omp_num_threads": "8", "pytorch_alloc_conf": "expandable_segments:True",
+        "estimate_cudagraphs": False, "omp_num_threads": 8, "pytorch_alloc_conf": "expandable_segments:True",
         "gpus": 2,
     }  # fmt: skip
 
