@@ -32,6 +32,8 @@ class Recipe:
     """Names of files that here-documents become, with their text and its line."""
     cut: int = 0
     """The line from which on it is not read; 0 for none."""
+    path: str = ""
+    """Of the Dockerfile, where another file names it."""
 
 
 def recipe_of(source: Source, arguments: dict[str, Expansion] | None = None) -> Recipe:
@@ -73,7 +75,7 @@ def recipe_at(service: Service, interpolation: Interpolation) -> Recipe | None:
     for key, value in given.entries.items() if given is not None else ():
         word = interpolation.word(value.text, source.at(value.line))
         arguments[key] = Expansion(word.text, place=word.place, reason=word.unresolved)
-    return recipe_of(file, arguments)
+    return replace(recipe_of(file, arguments), path=file.path)
 
 
 def _stage(text: str, source: Source, line: int, stages: dict[str, Recipe], known: dict[str, Expansion]) -> Recipe:

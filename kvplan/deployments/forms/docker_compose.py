@@ -7,6 +7,7 @@ those that it extends. Source: the Compose specification.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from kvplan.deployments.argv import Word
 from kvplan.deployments.argv_commands import Argv, Started, started_by
@@ -107,7 +108,10 @@ def _started(
     words = [*(entry or []), *(command or [])]
     place = image.place if image is not None else service.source.at(service.line)
     argv = Argv(words, service.source, place, environment, base, own_entry, interpolation.marks, texts)
-    return started_by(argv)
+    started = started_by(argv)
+    if recipe is None or not started.commands:
+        return started
+    return replace(started, scripts=(*started.scripts, recipe.path))
 
 
 def _unread(

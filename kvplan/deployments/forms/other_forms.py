@@ -39,7 +39,9 @@ class OtherForms:
         if following is None:
             return Reading([], unread)
         reading = following.read(source)
-        return Reading(reading.deployments, [*unread, *reading.unreadable], reading.claims)
+        said = {item.place for item in unread}
+        others = [item for item in reading.unreadable if item.place not in said]
+        return Reading(reading.deployments, [*unread, *others], reading.claims)
 
 
 def platform_of(source: Source) -> Platform | None:
