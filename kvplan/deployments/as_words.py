@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 
 from kvplan.deployments.found import Complaint, FoundDeployment, Setting, Value
@@ -65,6 +66,10 @@ def _value(setting: Setting) -> Value:
         return value
     if kind == "count":
         return _count(name, value)
+    if kind == "whole or word":
+        return _whole(name, value) if re.fullmatch(r"-?\d+", str(value)) else str(value).lower()
+    if kind == "whole":
+        return _whole(name, value)
     if kind == "number":
         number = float(str(value))
         if not math.isfinite(number):
@@ -84,6 +89,13 @@ def _value(setting: Setting) -> Value:
 def _count(name: str, value: Value) -> int:
     number = float(str(value))
     if number != int(number) or not 0 <= number < 2**53:
+        raise InputError(f"{_spelled(name)} must be a whole number (it is {value!r})")
+    return int(number)
+
+
+def _whole(name: str, value: Value) -> int:
+    number = float(str(value))
+    if number != int(number) or abs(number) >= 2**53:
         raise InputError(f"{_spelled(name)} must be a whole number (it is {value!r})")
     return int(number)
 

@@ -66,10 +66,11 @@ def _command(text: str, match: re.Match[str], reader: ShellReader, variables: Va
     engine = engine_of_match(match)
     image = match[0] if engine.is_started_by(match[0].partition("$")[0].rstrip(":")) else None
     words = _words_after(text, match.end(), quote, reader, variables)
-    if image is not None and not _image_has_flags(words):
+    bare = getattr(engine, "starts_bare", False) and (image is None or re.search(r"\b(?:run|create)\b", before))
+    if image is not None and not bare and not _image_has_flags(words):
         return None
     arguments = engine.read(words, match[0])
-    if not arguments.settings and not arguments.unresolved:
+    if not bare and not arguments.settings and not arguments.unresolved:
         return None
     ahead = reader.command(_statement_start(text, start, match.start())) if quote is None else []
     ahead = ahead[: next((i for i, word in enumerate(ahead) if word.text in match[0].split()), len(ahead))]
