@@ -20,6 +20,7 @@ _QUANTIZATION = re.compile(
 )
 _SPLIT = re.compile(r"-\d{5}-of-\d{5}$")
 _NOISE = re.compile(r"(?:^|[-_. ])(?:gguf|ggml|imat|imatrix|i1|ud|qat|mtp|nv|assistant)(?=$|[-_. ])", re.IGNORECASE)
+_OWN_MIX = re.compile(r"(?:^|[-_.])(?:ud|qat|i1)(?=[-_.])", re.IGNORECASE)
 _TUNED = re.compile(r"(?:instruct|chat|it|hf|base|text)$")
 _OWNERS = ("unsloth_", "bartowski_", "ggml-org_", "lmstudio-community_", "qwen_", "google_", "meta-llama_",
            "mistralai_", "openai_", "nvidia_", "deepseek-ai_", "zai-org_", "microsoft_")  # fmt: skip
@@ -42,6 +43,8 @@ class GgufName(NamedTuple):
     """A name of weight_scheme.SCHEMES; None where the name has no quantization that kvplan knows."""
     quantization: str
     """As written; empty where there is none."""
+    exact: bool = True
+    """False for mixes of their own (``UD-``, ``_XL``, QAT), whose bits are only near those of the scheme."""
 
 
 def gguf_name(text: str) -> GgufName:
@@ -59,7 +62,9 @@ def gguf_name(text: str) -> GgufName:
     if "gguf" in stem.lower() and re.search(r"gguf[_-]\w", stem, re.IGNORECASE):
         stem = re.split(r"gguf[_-]", stem, flags=re.IGNORECASE)[-1]
     stem = _NOISE.sub("", stem).strip("-_. ")
-    return GgufName(tuple(_candidates(owner, stem)), scheme_of(written), written)
+    scheme, own = scheme_of(written), _OWN_MIX.search(tag or last) is not None
+    exact = scheme is not None and not own and written.lower() in (scheme, "f16")
+    return GgufName(tuple(_candidates(owner, stem)), scheme, written, exact)
 
 
 def scheme_of(written: str) -> str | None:

@@ -42,4 +42,5 @@ def ollama_name(text: str) -> GgufName | None:
         model = f"{model}-{variant}"
     elif variant and not _SAME.match(variant):
         return None
-    return GgufName((model,), scheme_of(written), read["quantization"] or "")
+    exact = bool(read["quantization"]) or not family.quantization
+    return GgufName((model,), scheme_of(written), read["quantization"] or "", exact and "qat" not in variant)

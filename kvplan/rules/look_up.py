@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from kvplan.assess import build_frame, with_compute_device
 from kvplan.assess.frame import Frame
 from kvplan.catalog.hardware import host_table, load_host
@@ -18,11 +20,13 @@ from kvplan.errors import CannotJudge, InputError, KvplanError
 from kvplan.rules.context import LENGTHENING, Context, Judged, Problem
 from kvplan.rules.judging import judged_deployment
 from kvplan.rules.kv_types import missing_kernel
+from kvplan.rules.llama_server import LlamaServer
 from kvplan.rules.named import beside, settings_named_in
 from kvplan.rules.spread import Spread, spread_of
 from kvplan.rules.surroundings import contained, is_other_gpu, several
 
 _FORMS_WITH_PATHS = ("kvplan", "vllm-config")
+T = TypeVar("T")
 _SIXTEEN_BIT = {"bf16", "fp16", "fp32"}
 
 
@@ -43,6 +47,7 @@ class _LookUp:
         self.problems: list[Problem] = []
         self.spread: Spread | None = None
         self.stopped = False
+        self.llama = LlamaServer.of(found, self.translated, catalog)
 
     def context(self) -> Context:
         self._settings()
@@ -74,6 +79,8 @@ class _LookUp:
                 Problem("KV416", complaint.level, complaint.message, complaint.place, complaint.remedy)
             )
             self.stopped = self.stopped or complaint.stops
+        if self.llama is not None:
+            self.problems += self.llama.problems()
         try:
             self.spread = spread_of(self.translated.values.get("context"), self.folder)
         except InputError as error:
@@ -85,6 +92,8 @@ class _LookUp:
             if not any(item.name == "model" for item in self.found.unresolved):
                 self._stop("KV412", "unknown", "no model is named", remedy="name it in the file")
             return None
+        if self.llama is not None:
+            return self._kept(self.llama.model(name))
         try:
             model = load_model(beside(self.folder, name, model_table, self.catalog), self.catalog)
         except KvplanError as error:
@@ -94,6 +103,14 @@ class _LookUp:
         if self.translated.is_on("disable_hybrid_kv_cache_manager"):
             model = model._replace(kv=tuple(layers._replace(window_tokens=None) for layers in model.kv))
         return model
+
+    def _kept(self, found: T | Problem) -> T | None:
+        """What was found; a problem instead stops the verdict."""
+        if isinstance(found, Problem):
+            self.problems.append(found)
+            self.stopped = True
+            return None
+        return found
 
     def _host(self) -> Host | None:
         values = self.translated.values
@@ -171,7 +188,7 @@ class _LookUp:
     def _judged(self, words: Words, model: Model, host: Host) -> Judged | None:
         values = self.translated.values
         weights = self._weights(words, model)
-        length, by = self._length(words, model)
+        length, by = self._length(words, model) if self.llama is None else self.llama.length(model, host)
         if any(name in values for name in LENGTHENING) and length is not None:
             model = model._replace(max_context_tokens=max(length, model.max_context_tokens or 0))
         limit = model.max_context_tokens
@@ -181,6 +198,9 @@ class _LookUp:
         changed = words._replace(weights=weights, max_model_len=None, context=context, gpus=gpus)
         if isinstance(context, int) and not _holds(words, context):
             changed = changed._replace(prompt_tokens=None, output_tokens=None)
+        if self.llama is not None:
+            server = changed._replace(gpus=words.gpus)
+            return None if self.stopped else self._kept(self.llama.judged(server, model, host, (capped, by)))
         missing = missing_kernel(changed, model, host)
         if missing is not None:
             self._stop("KV415", missing[0], missing[1], "kv_cache_dtype", remedy=missing[2])
