@@ -64,12 +64,8 @@ def _value(setting: Setting) -> Value:
         if kind in NUMERIC:
             raise InputError(f"{_spelled(name)} must be a number (it is {str(value).lower()})")
         return value
-    if kind == "count":
-        return _count(name, value)
-    if kind == "whole or word":
-        return _whole(name, value) if re.fullmatch(r"-?\d+", str(value)) else str(value).lower()
-    if kind == "whole":
-        return _whole(name, value)
+    if kind in ("count", "whole", "whole or word"):
+        return _whole(name, value, kind)
     if kind == "number":
         number = float(str(value))
         if not math.isfinite(number):
@@ -93,7 +89,12 @@ def _count(name: str, value: Value) -> int:
     return int(number)
 
 
-def _whole(name: str, value: Value) -> int:
+def _whole(name: str, value: Value, kind: str) -> Value:
+    """A whole number; one that may be negative; or a word instead of it."""
+    if kind == "count":
+        return _count(name, value)
+    if kind == "whole or word" and not re.fullmatch(r"-?\d+", str(value)):
+        return str(value).lower()
     number = float(str(value))
     if number != int(number) or abs(number) >= 2**53:
         raise InputError(f"{_spelled(name)} must be a whole number (it is {value!r})")

@@ -1,7 +1,7 @@
 """What kind of value each setting of a deployment has. A setting that is not listed is text.
 
-``count``: a whole number from 0; ``whole``: one that may be negative, such as -1 for "as many as fit"; ``whole or
-word``: one, or a word such as ``auto``; ``number``: any finite one; ``tokens``: ``128k`` is 131072; ``engine tokens``: as vLLM
+``count``: a whole number from 0; ``whole``: one that may be negative, where -1 is "as many as fit"; ``whole or word``:
+one, or a word such as ``auto``; ``number``: any finite one; ``tokens``: ``128k`` is 131072; ``engine tokens``: as vLLM
 reads them, ``128k`` is 128000; ``switch``: true or false. Amounts of memory such as ``memory_limit`` are text with a
 unit (``64Gi``), because forms differ in what they mean by ``64G``: the form writes the unit that is meant.
 """
@@ -24,6 +24,7 @@ KINDS: Final[dict[str, str]] = {
     "nodes": "count",
     "num_gpu_blocks_override": "count",
     "numa_nodes": "count",
+    "preset_models": "count",
     "pp": "count",
     "tenants": "count",
     "tp": "count",
@@ -47,6 +48,7 @@ KINDS: Final[dict[str, str]] = {
     "other_dram_gib": "number",
     "other_link_gb_per_s": "number",
     "gpu_overhead_bytes": "number",
+    "kaito_cpu_memory_fraction": "number",
     "prefix_hit_fraction": "number",
     "swap_space": "number",
     "ttft_ms": "number",
@@ -61,6 +63,7 @@ KINDS: Final[dict[str, str]] = {
     "ctx_checkpoints": "whole",
     "ctx_size": "whole",
     "fit_ctx": "whole",
+    "main_gpu": "whole",
     "models_max": "whole",
     "parallel": "whole",
     "runners": "whole",

@@ -91,11 +91,11 @@ def _prompts(context: Context, least: int, most: int, whose: str) -> list[HostCa
     if each == 0:
         return []
     size = UNLIMITED if each < 0 else each * MIB
-    text = "without a limit (-1)" if each < 0 else f"{each:,} MiB"
     by = "prompt cache that nobody sized" if given is None else "prompt cache"
+    text = f"{by} without a limit (-1)" if each < 0 else f"{each:,} MiB of {by}"
     times = "" if most == 1 else f"{least} x " if least == most else f"{least} to {most} x "
     runners = "" if most == 1 else f" ({whose})"
-    words = f"{times}{text} of {by}{runners}"
+    words = f"{times}{text}{runners}"
     return [HostCache(size * least, size * most, words, "cache_ram_mib", given is None, most, "prompt")]
 
 

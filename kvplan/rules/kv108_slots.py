@@ -16,6 +16,10 @@ from kvplan.rules.llama_slots import Slots, slots_of
 ID = "KV108"
 TITLE = "slots divide the context"
 LEVEL = "warn"
+_FORMULA = {
+    "llama.cpp": "tokens of a slot = ctx-size / parallel",
+    "ollama": "KV tokens = context length x OLLAMA_NUM_PARALLEL",
+}
 _BLAME = ("parallel", "ctx_size", "max_model_len")
 
 
@@ -35,9 +39,13 @@ def check(context: Context) -> Iterator[Finding]:
     total = each * slots.reserved if each is not None else None
     yield finding(
         ID, "fail" if short else LEVEL, context, _BLAME, message,
-        figures={"slot_tokens": each or 0, "slots": slots.slots, "total_tokens": total or 0, "wanted_tokens": wanted or 0},
-        formula="tokens of a slot = ctx-size / parallel" if context.found.engine != "ollama" else
-                "KV tokens = context length x OLLAMA_NUM_PARALLEL",
+        figures={
+            "slot_tokens": each or 0,
+            "slots": slots.slots,
+            "total_tokens": total or 0,
+            "wanted_tokens": wanted or 0,
+        },
+        formula=_FORMULA[context.found.engine],
         remedy=_remedy(context, slots, wanted),
     )  # fmt: skip
 
@@ -47,7 +55,9 @@ def _divided(context: Context, slots: Slots, model_tokens: int | None) -> str:
     if context.found.engine == "ollama":
         if each is None:
             return f"OLLAMA_NUM_PARALLEL {count}: KV for {count} times the context is allocated for each model"
-        return f"{count} requests of {each:,} tokens at once: KV for {each * count:,} tokens is allocated for each model"
+        return (
+            f"{count} requests of {each:,} tokens at once: KV for {each * count:,} tokens is allocated for each model"
+        )
     if each is None:
         longest = f", {model_tokens // count:,} tokens at most" if model_tokens else ""
         return f"{count} slots divide the context that fits: each request has a part of it{longest}"
@@ -73,4 +83,6 @@ def _remedy(context: Context, slots: Slots, wanted: int | None) -> str:
     more = f"--ctx-size {tokens * slots.reserved}" if tokens else "a larger --ctx-size"
     if slots.reserved == 1:
         return more
-    return f"{more} for {tokens:,} tokens each, or --kv-unified, which lets one request take them all" if tokens else more
+    return (
+        f"{more} for {tokens:,} tokens each, or --kv-unified, which lets one request take them all" if tokens else more
+    )

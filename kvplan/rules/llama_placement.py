@@ -100,7 +100,10 @@ def type_fault(engine: str, translated: Translated, model: Model) -> tuple[str, 
     flash = str(translated.values.get("flash_attention", "")).lower()
     off = flash in ("off", "0", "false", "disabled") or (not flash and build_of(translated) < ALL_LAYERS_BUILD)
     if off and TYPE_BYTES[value] < TYPE_BYTES["f16"]:
-        return f"a V cache in {value} needs flash attention, which is off: llama-server refuses to start", "cache_type_v"
+        return (
+            f"a V cache in {value} needs flash attention, which is off: llama-server refuses to start",
+            "cache_type_v",
+        )
     return None
 
 
@@ -130,7 +133,9 @@ def _experts_on_cpu(translated: Translated, deployment: Deployment) -> float:
     moved = experts.moe_layers if translated.is_on("cpu_moe") else 0
     dense = model.layers - experts.moe_layers
     if counted:
-        first = max(counted - dense, 0) if 4 * dense <= experts.moe_layers else counted * experts.moe_layers // model.layers
+        first = (
+            max(counted - dense, 0) if 4 * dense <= experts.moe_layers else counted * experts.moe_layers // model.layers
+        )
         moved = max(moved, min(first, experts.moe_layers))
     return deployment.weight_parts.experts / deployment.layout.expert_gpus * moved / experts.moe_layers
 

@@ -27,7 +27,9 @@ def spelled_for_server(context: Context, name: str, value: object) -> str | None
     if name == "max_model_len" and isinstance(value, int) and context.judged is not None and context.judged.share:
         value = value * context.judged.share.sequences
     if name == "cache_type":
-        return f"cache-type-k = {value}, cache-type-v = {value}" if _is_preset(context) else f"-ctk {value} -ctv {value}"
+        return (
+            f"cache-type-k = {value}, cache-type-v = {value}" if _is_preset(context) else f"-ctk {value} -ctv {value}"
+        )
     flag = _ARGUMENTS.get(name)
     if flag is None:
         return None

@@ -104,7 +104,9 @@ def _elsewhere(settings: dict[str, Setting]) -> list[Unresolved]:
     for name in ("models_preset", "models_dir"):
         if name in settings and not any(key in settings for key in ("model_file", "hf_repo", "docker_repo", "model")):
             where, text = settings[name].place, _text(settings, name)
-            reason = "its models stand there: check that file" if name == "models_preset" else "any model in it is served"
+            reason = (
+                "its models stand there: check that file" if name == "models_preset" else "any model in it is served"
+            )
             found.append(Unresolved("model", text, where, reason))
             break
     if "rpc" in settings:

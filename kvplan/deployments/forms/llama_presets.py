@@ -50,7 +50,9 @@ class LlamaPresets:
         keys = [key for section in sections for key in section.entries]
         ours = sum(1 for key in keys if _is_known(key))
         named = any(section.name for section in sections)
-        return named and bool({TABLE.settings.get(flag, "") for flag in known} & _own_settings()) and ours * 2 > len(keys)
+        return (
+            named and bool({TABLE.settings.get(flag, "") for flag in known} & _own_settings()) and ours * 2 > len(keys)
+        )
 
     def read(self, source: Source) -> Reading:
         sections = _sections(source)
@@ -58,7 +60,9 @@ class LlamaPresets:
         models = [section for section in sections if section.name not in ("*", "")]
         found = [_deployment(section, shared, len(models), source) for section in models[:MOST_SECTIONS]]
         message = f"not read further: more than {MOST_SECTIONS:,} models"
-        rest = [Unreadable(source.at(one.line), message, "split the file", "fail") for one in models[MOST_SECTIONS:][:1]]
+        rest = [
+            Unreadable(source.at(one.line), message, "split the file", "fail") for one in models[MOST_SECTIONS:][:1]
+        ]
         return Reading(found, rest)
 
 
@@ -90,7 +94,9 @@ def _flag(key: str) -> str:
 
 def _is_known(key: str) -> bool:
     flag = _flag(key)
-    return key.startswith("LLAMA_ARG_") or key == "version" or flag in PRESET_ONLY or TABLE.takes_value(flag) is not None
+    return (
+        key.startswith("LLAMA_ARG_") or key == "version" or flag in PRESET_ONLY or TABLE.takes_value(flag) is not None
+    )
 
 
 def _deployment(section: _Section, shared: list[_Section], models: int, source: Source) -> FoundDeployment:

@@ -60,10 +60,10 @@ def _deployments(root: Node, source: Source) -> Iterator[FoundDeployment]:
         started = _started(command, macros, _environment(node, source), source)
         if started is None:
             continue
-        yield _deployment(name, started, beside.get(name, ()), source.at(models.key_lines.get(name, node.line)), source)
+        yield _deployment(name, started, beside.get(name, ()))
 
 
-def _deployment(name: str, started: Command, beside: tuple[str, ...], place: object, source: Source) -> FoundDeployment:
+def _deployment(name: str, started: Command, beside: tuple[str, ...]) -> FoundDeployment:
     launch = Launch(
         engine=started.engine,
         arguments=started.arguments,
@@ -100,7 +100,13 @@ def _filled_in(text: str, macros: dict[str, str]) -> str:
         name = match[1]
         if name in macros:
             return " ".join(re.sub(r"(?m)^[ \t]*#.*$", "", macros[name]).split("\n")).strip()
-        return "${" + name.removeprefix("env.") + "}" if name.startswith("env.") else "5800" if name == "PORT" else match[0]
+        return (
+            "${" + name.removeprefix("env.") + "}"
+            if name.startswith("env.")
+            else "5800"
+            if name == "PORT"
+            else match[0]
+        )
 
     for _ in range(_DEEPEST_MACRO):
         filled = _MACRO.sub(one, text)
@@ -126,13 +132,18 @@ def _environment(node: Node, source: Source) -> dict[str, Expansion]:
 
 
 def _find_lines(command: Command, node: Node, source: Source) -> None:
-    """A folded text has lost its lines: each value is looked for in those of the file."""
+    """A folded text has lost its lines: each value is looked for in those of the file.
+
+    Of several lines with the value it is the one with most of the setting's name.
+    """
     lines = source.text.split("\n")[node.line - 1 : node.end_line]
     settings = command.arguments.settings
     for name, setting in list(settings.items()):
         value = re.compile(rf"(?<![\w.-]){re.escape(str(setting.value))}(?![\w-])")
-        at = next((index for index, line in enumerate(lines) if value.search(line)), None)
-        if at is not None:
+        parts = [part for part in name.split("_") if len(part) > 2]
+        there = [index for index, line in enumerate(lines) if value.search(line)]
+        if there:
+            at = max(there, key=lambda index: sum(part in lines[index].lower() for part in parts))
             settings[name] = Setting(name, setting.value, source.at(node.line + at))
 
 
