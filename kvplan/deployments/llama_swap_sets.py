@@ -20,7 +20,9 @@ Sets = list[frozenset[str]]
 def together(root: Node) -> dict[str, tuple[str, ...]]:
     """Model -> the others of the largest set in which it runs."""
     found: dict[str, tuple[str, ...]] = {}
-    for members in [*_matrix(root.get("matrix")), *_groups(root.get("groups"))]:
+    models = root.get("models")
+    names = list(models.entries) if models is not None else []
+    for members in [*_matrix(root.get("matrix")), *_groups(root.get("groups"), names)]:
         for name in members:
             others = tuple(sorted(members - {name}))
             if len(others) > len(found.get(name, ())):
@@ -28,25 +30,32 @@ def together(root: Node) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _groups(node: Node | None) -> Sets:
-    """Members of a group without ``swap`` run together; a group that is not exclusive runs beside the others."""
-    groups = list(node.entries.values()) if node is not None else []
-    running: list[tuple[list[str], bool, bool]] = []
-    for group in groups:
-        listed = group.get("members")
-        members = [item.text for item in listed.items] if listed is not None else []
-        swaps, exclusive = (group.scalar(key).lower() != "false" for key in ("swap", "exclusive"))
-        running.append((members, swaps, exclusive))
+def _groups(node: Node | None, models: list[str]) -> Sets:
+    """Members of a group without ``swap`` run together; a group that is not exclusive unloads nothing that runs.
+
+    Models in no group are one more that swaps and is exclusive.
+    """
+    groups = [_group(group) for group in node.entries.values()] if node is not None else []
+    grouped = {name for members, _, _ in groups for name in members}
+    if groups:
+        groups.append(([name for name in models if name not in grouped], True, True))
+    shared = [(members, swaps) for members, swaps, exclusive in groups if not exclusive]
     sets: Sets = []
-    shared = [members for members, _, exclusive in running if not exclusive]
-    for members, swaps, exclusive in running:
+    for members, swaps, _ in groups:
         own = [frozenset({name}) for name in members] if swaps else [frozenset(members)]
-        others = [] if exclusive else [other for other in shared if other is not members]
-        for one in own:
-            beside = {name for other, other_swaps, _ in running if any(other is kept for kept in others)
-                      for name in (other[:1] if other_swaps else other)}  # fmt: skip
-            sets.append(one | beside)
+        later = frozenset(
+            name for other, others_swap in shared if other is not members
+            for name in (other[:1] if others_swap else other)
+        )  # fmt: skip
+        sets += [one | later for one in own]
     return sets[:MOST_SETS]
+
+
+def _group(node: Node) -> tuple[list[str], bool, bool]:
+    """(members, whether one at a time, whether it unloads the other groups): both unless it says false."""
+    listed = node.get("members")
+    members = [item.text for item in listed.items] if listed is not None else []
+    return members, node.scalar("swap").lower() != "false", node.scalar("exclusive").lower() != "false"
 
 
 def _matrix(node: Node | None) -> Sets:

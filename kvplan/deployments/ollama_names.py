@@ -32,12 +32,12 @@ def ollama_name(text: str) -> GgufName | None:
     family, read = FAMILIES.get(family_name), _TAG.match(tag)
     if family is None or read is None:
         return None
-    size, variant = read["size"] or "latest", (read["variant"] or "").strip("-")
-    size = family.sizes[0] if size == "latest" else size
-    if size not in family.sizes and size not in family.named:
+    label, variant = read["size"] or "latest", (read["variant"] or "").strip("-")
+    label = family.sizes[0] if label == "latest" else label
+    if label not in family.sizes and label not in family.named:
         return None
     written = read["quantization"] or family.quantization
-    model = family.named.get(size) or family.pattern.format(size=size)
+    model = family.named.get(label) or family.pattern.format(size=label)
     if _OTHER_MODEL.match(variant):
         model = f"{model}-{variant}"
     elif variant and not _SAME.match(variant):

@@ -90,13 +90,13 @@ def _prompts(context: Context, least: int, most: int, whose: str) -> list[HostCa
     each = PROMPT_CACHE_MIB if given is None else int(given)
     if each == 0:
         return []
-    size = UNLIMITED if each < 0 else each * MIB
+    cache_bytes = UNLIMITED if each < 0 else each * MIB
     by = "prompt cache that nobody sized" if given is None else "prompt cache"
     text = f"{by} without a limit (-1)" if each < 0 else f"{each:,} MiB of {by}"
     times = "" if most == 1 else f"{least} x " if least == most else f"{least} to {most} x "
     runners = "" if most == 1 else f" ({whose})"
     words = f"{times}{text}{runners}"
-    return [HostCache(size * least, size * most, words, "cache_ram_mib", given is None, most, "prompt")]
+    return [HostCache(cache_bytes * least, cache_bytes * most, words, "cache_ram_mib", given is None, most, "prompt")]
 
 
 def _of_vllm(context: Context) -> list[HostCache]:
@@ -107,14 +107,18 @@ def _of_vllm(context: Context) -> list[HostCache]:
         given = context.translated.number("mm_processor_cache_gb")
         each, processes = gib(_MM_GIB if given is None else given), int(context.number("api_server_count")) or 1
         text = f"{_MM_GIB if given is None else given:g} GiB of image cache x ({processes} API + {dp} engine processes)"
-        size = each * (processes + dp)
-        if size:
-            found.append(HostCache(size, size, text, "mm_processor_cache_gb", given is None))
+        cache_bytes = each * (processes + dp)
+        if cache_bytes:
+            found.append(HostCache(cache_bytes, cache_bytes, text, "mm_processor_cache_gb", given is None))
     transfer = str(values.get("kv_transfer_config", ""))
     default_lmcache = "LMCache" in transfer and "max_local_cpu_size" not in transfer
     if default_lmcache and context.number("lmcache_gib_per_rank") == 5.0 and _same_place(context):
-        size = gib(5) * ranks
-        found.append(HostCache(size, size, f"LMCache's default 5 GiB x {ranks} ranks", "lmcache_gib_per_rank", True))
+        cache_bytes = gib(5) * ranks
+        found.append(
+            HostCache(
+                cache_bytes, cache_bytes, f"LMCache's default 5 GiB x {ranks} ranks", "lmcache_gib_per_rank", True
+            )
+        )
     return [*found, *_of_kaito(context)]
 
 
@@ -129,9 +133,11 @@ def _of_kaito(context: Context) -> list[HostCache]:
     if not context.found.form.startswith("kaito") or context.host is None or context.host.dram_bytes is None:
         return []
     given = context.translated.number("kaito_cpu_memory_fraction")
-    size = context.host.dram_bytes * (_KAITO_FRACTION if given is None else given)
+    cache_bytes = context.host.dram_bytes * (_KAITO_FRACTION if given is None else given)
     words = f"KV offload of {_KAITO_FRACTION if given is None else given:.0%} of the host's memory"
-    return [HostCache(size, size, words, "kaito_cpu_memory_fraction", given is None)] if size else []
+    return (
+        [HostCache(cache_bytes, cache_bytes, words, "kaito_cpu_memory_fraction", given is None)] if cache_bytes else []
+    )
 
 
 def _of_tensorrt_llm(context: Context) -> list[HostCache]:

@@ -19,7 +19,7 @@ from kvplan.deployments.yaml_tree import Node, documents
 
 _MACRO = re.compile(r"\$\{([A-Za-z0-9_.-]{1,80})\}")
 _MODELS = re.compile(r"^models[ \t]*:", re.MULTILINE)
-_COMMAND = re.compile(r"^[ \t]+[\"']?cmd[\"']?[ \t]*:", re.MULTILINE)
+_COMMAND = re.compile(r"^[ \t].*?(?<![\w-])cmd[\"']?[ \t]*:", re.MULTILINE)
 MOST_MODELS = 2000
 _DEEPEST_MACRO = 10
 _LONGEST_COMMAND = 200_000
@@ -83,7 +83,7 @@ def _deployment(name: str, started: Command, beside: tuple[str, ...]) -> FoundDe
 def _started(node: Node, macros: dict[str, str], environment: dict[str, Expansion], source: Source) -> Command | None:
     """The engine that a command starts. Its lines are one command, lines that begin with ``#`` are comments."""
     text = re.sub(r"(?m)^[ \t]*#.*$", "", _filled_in(node.text, macros))
-    text = re.sub(r"\\?\n(?=.*\S)", "\\\\\n", text.rstrip())
+    text = re.sub(r"\\?\n", " \\\\\n", text.rstrip())
     first = node.line + 1 if node.style in ("|", ">") else node.line
     found = commands_in(text, source.path, first, environment)
     if not found:
