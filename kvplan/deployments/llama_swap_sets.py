@@ -7,6 +7,7 @@ for another set. Source: config.example.yaml of mostlygeek/llama-swap.
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from kvplan.deployments.yaml_tree import Node
 
@@ -96,7 +97,7 @@ class _Expression:
         while self._next() == "&":
             self._at += 1
             right = self._one(depth)
-            found = [left | other for left in found for other in right][:MOST_SETS]
+            found = list(islice((left | other for left in found for other in right), MOST_SETS))
         return found
 
     def _one(self, depth: int) -> Sets:

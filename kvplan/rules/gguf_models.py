@@ -56,9 +56,10 @@ def weights_of_name(named: Named, model: Model, engine: str) -> tuple[str | None
     gguf = named.gguf
     if gguf is None or (gguf.scheme is None and not gguf.quantization and model.dtype not in _SIXTEEN_BIT):
         return None, None
+    if model.dtype in SCHEMES and SCHEMES[model.dtype].experts_only:
+        return None, None  # gpt-oss: files of every name keep the experts in MXFP4, as they were trained
     if gguf.scheme is not None:
-        own = SCHEMES[gguf.scheme].experts_only and model.dtype == gguf.scheme
-        return (None if own else gguf.scheme), None
+        return gguf.scheme, None
     if gguf.quantization:
         return None, f"quantization {gguf.quantization!r} is not modelled"
     if len(gguf.candidates) == 3 or engine == "ollama":

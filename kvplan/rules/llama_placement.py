@@ -89,21 +89,28 @@ def placement_of(engine: str, translated: Translated, deployment: Deployment, sl
     return Placement(strategies, offloaded, fraction, flexible and experts == 0.0, slots)
 
 
-def type_fault(engine: str, translated: Translated, model: Model) -> tuple[str, str] | None:
-    """(message, setting) of cache types with which the server does not start."""
+class TypeFault(NamedTuple):
+    """Cache types with which a server does not start, or that are those of another program."""
+
+    level: str
+    message: str
+    setting: str
+
+
+def type_fault(engine: str, translated: Translated, official: bool) -> TypeFault | None:
+    """What is wrong with ``-ctk`` and ``-ctv``. Forks have types of their own: only an official image has none."""
     if engine == "ollama":
         return None
     key, value = _types(translated)
     for name, word in (("cache_type_k", key), ("cache_type_v", value)):
         if word not in TYPE_BYTES:
-            return f"llama-server knows no cache type {word[:40]!r}: {', '.join(TYPE_BYTES)}", name
+            text = f"llama-server knows no cache type {word[:40]!r}: {', '.join(TYPE_BYTES)}"
+            return TypeFault("fail" if official else "unknown", text if official else f"{text}; a fork's?", name)
     flash = str(translated.values.get("flash_attention", "")).lower()
     off = flash in ("off", "0", "false", "disabled") or (not flash and build_of(translated) < ALL_LAYERS_BUILD)
     if off and TYPE_BYTES[value] < TYPE_BYTES["f16"]:
-        return (
-            f"a V cache in {value} needs flash attention, which is off: llama-server refuses to start",
-            "cache_type_v",
-        )
+        text = f"a V cache in {value} needs flash attention, which is off: llama-server refuses to start"
+        return TypeFault("fail", text, "cache_type_v")
     return None
 
 

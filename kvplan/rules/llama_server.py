@@ -66,9 +66,9 @@ class LlamaServer:
 
     def judged(self, words: Words, model: Model, host: Host, length: tuple[int | None, str]) -> Judged | Problem:
         """The whole judgement, or what keeps the server from starting."""
-        fault = type_fault(self._engine, self._translated, model)
+        fault = type_fault(self._engine, self._translated, official="engine" in self._found.settings)
         if fault is not None:
-            return Problem("KV415", "fail", fault[0], self._found.where(fault[1]))
+            return Problem("KV415", fault.level, fault.message, self._found.where(fault.setting))
         slots = self._slots(model, host)
         changed = words._replace(weights=words.weights or self._weights)
         try:

@@ -78,7 +78,9 @@ def test_kv_of_llama_cpps_own_log(tmp_path: Path) -> None:
 
 
 def test_cache_types_that_do_not_start(tmp_path: Path) -> None:
-    assert only(tmp_path, START + SMALL + "-c 4096 -ctk fp8\n", "KV415", host="rtx4090").level == "fail"
+    image = "docker run ghcr.io/ggml-org/llama.cpp:server-cuda-b10236 "
+    assert only(tmp_path, image + SMALL + "-c 4096 -ctk fp8\n", "KV415", host="rtx4090").level == "fail"
+    assert only(tmp_path, START + SMALL + "-c 4096 -ctk turbo3\n", "KV415", host="rtx4090").level == "unknown", "a fork"
     assert only(tmp_path, START + SMALL + "-c 4096 -ctv q8_0 -fa off\n", "KV415", host="rtx4090").level == "fail"
     assert found(tmp_path, START + SMALL + "-c 4096 -ctk q8_0 -fa off\n", "KV415", host="rtx4090") == []
 
@@ -129,6 +131,13 @@ def test_ubatch_is_computed_at_a_time(tmp_path: Path) -> None:
     small = judged(tmp_path, SMALL + "-c 8192").share.overheads.best
     large = judged(tmp_path, SMALL + "-c 8192 -ub 2048").share.overheads.best
     assert large > small + 0.9e9
+
+
+def test_gpt_oss_keeps_its_experts_as_they_are(tmp_path: Path) -> None:
+    """gpt-oss-20b: 12.1 GB as MXFP4, 11.6 as Q4_K_M, 13.8 as F16 (files of the Hub)."""
+    for name in ("mxfp4", "F16", "Q4_K_M"):
+        weights = judged(tmp_path, f"-m gpt-oss-20b-{name}.gguf -ngl 99 -c 4096").share.weights
+        assert 11e9 < weights.best < 14.5e9
 
 
 OLLAMA = """FROM llama3.1:70b

@@ -92,7 +92,8 @@ SHORT: Final[dict[str, str]] = {
     "n": "predict", "a": "alias", "s": "seed", "v": "verbose", "lv": "verbosity", "to": "timeout", "e": "escape",
     "r": "reverse-prompt", "sp": "special", "sps": "slot-prompt-similarity", "p": "prompt", "f": "file",
     "C": "cpu-mask", "Cr": "cpu-range", "Cb": "cpu-mask-batch", "Crb": "cpu-range-batch", "nr": "no-repack",
-    "dt": "defrag-thold", "mmu": "mmproj-url", "mmdev": "mmproj-device", "hft": "hf-token", "cl": "cache-list",
+    "dt": "defrag-thold", "dio": "direct-io", "ndio": "no-direct-io", "mmu": "mmproj-url", "mmdev": "mmproj-device", "hft": "hf-token",
+    "cl": "cache-list",
     "rea": "reasoning", "lzm": "lazy-mode", "ag": "agent", "no-ag": "no-agent", "l": "logit-bias",
     "j": "json-schema", "jf": "json-schema-file", "td": "threads-draft", "tbd": "threads-batch-draft",
     "devd": "device-draft", "cmoed": "cpu-moe-draft", "ncmoed": "n-cpu-moe-draft", "otd": "override-tensor-draft",
@@ -108,7 +109,7 @@ SWITCHES: Final = frozenset(
     cors-credentials mmproj-auto models-autoload cache-idle-slots reasoning-preserve prefill-assistant
     skip-chat-parsing lora-init-without-apply check-tensors list-devices version help cache-list agent ui-mcp-proxy
     webui-mcp-proxy cpu-moe-draft conversation single-turn interactive display-prompt spec-default
-    completion-bash simple-io no-host dump-kv-cache backend-sampling""".split()
+    completion-bash simple-io no-host dump-kv-cache backend-sampling direct-io""".split()
 )
 """Arguments without a value; most may also be written ``--no-...``."""
 

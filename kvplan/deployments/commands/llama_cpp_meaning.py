@@ -8,6 +8,7 @@ import re
 from kvplan.deployments.found import Setting, Unresolved
 
 _EXPERTS_TO_CPU = re.compile(r"^[\\.^$*_\w()|\[\]+-]*exps[\\.$*_\w)|+-]*=CPU$")
+_LONGEST_PATTERN = 500
 _LAYERS = re.compile(r"\d|\[")
 _NEGATED = {"kv_offload": "no_kv_offload", "mmap": "no_mmap"}
 
@@ -91,8 +92,9 @@ def _tensors(settings: dict[str, Setting]) -> tuple[list[Setting], list[Unresolv
     setting = settings.get("override_tensor")
     if setting is None:
         return [], []
-    patterns = [part for part in re.split(r",(?=[^,]*=)", str(setting.value)) if part.strip()]
-    if patterns and all(_EXPERTS_TO_CPU.match(part) and not _LAYERS.search(part) for part in patterns):
+    patterns = [part for part in str(setting.value).split(",") if part.strip()]
+    short = len(str(setting.value)) <= _LONGEST_PATTERN
+    if short and patterns and all(_EXPERTS_TO_CPU.match(part) and not _LAYERS.search(part) for part in patterns):
         return [Setting("cpu_moe", True, setting.place)], []
     reason = "which of the weights a pattern moves is not worked out: -ncmoe N says it by layers"
     return [], [Unresolved("override_tensor", str(setting.value)[:60], setting.place, reason)]

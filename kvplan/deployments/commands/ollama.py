@@ -61,18 +61,18 @@ class OllamaCommand:
     def flags_from(self, words: Sequence[str]) -> int | None:
         for index, word in enumerate(words[:-1]):
             if word.rsplit("/", 1)[-1] in ("ollama", "ollama.exe") and words[index + 1] in _VERBS:
-                return index + (1 if words[index + 1] == "run" else 2)
+                return index + 1
         return None
 
     def read(self, words: Sequence[Word], entry: str = "") -> Arguments:
-        """The model of ``ollama run``; ``serve`` has no arguments."""
+        """The model of ``ollama run``; ``serve`` has no arguments, so that it is kept itself."""
         found = Arguments()
-        rest = list(words)
-        runs = entry.split()[-1:] == ["run"]
-        if not runs and rest and rest[0].text == "run":
-            runs, rest = True, rest[1:]
+        verb, rest = entry.split()[-1:], list(words)
+        if rest and rest[0].text in _VERBS:
+            found.put("subcommand", rest[0].text, rest[0])
+            verb, rest = [rest[0].text], rest[1:]
         model = next((word for word in rest if not word.text.startswith("-")), None)
-        if runs and model is not None:
+        if verb == ["run"] and model is not None:
             found.put("model", model.text, model)
         return found
 

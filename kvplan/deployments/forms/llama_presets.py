@@ -18,7 +18,7 @@ from kvplan.deployments.launch import Launch, deployment_of
 from kvplan.units import shorten
 
 _SECTION = re.compile(r"^[ \t]*\[([^\]\n]+)\][ \t]*(?:[#;].*)?$")
-_ENTRY = re.compile(r"^[ \t]*([A-Za-z_-][\w.-]*)[ \t]*=[ \t]*(.*?)[ \t]*$")
+_ENTRY = re.compile(r"^[ \t]*([A-Za-z_-][\w.-]*)[ \t]*=(.*)$")
 _COMMENT = re.compile(r"(?:^|\s)[#;].*$")
 _OWN = {"model", "hf-repo", "ctx-size", "gpu-layers", "parallel", "cache-type-k", "mmproj", "batch-size"}
 """Arguments of which a file has at least one to be such a file."""
@@ -78,7 +78,7 @@ def _sections(source: Source) -> list[_Section]:
         if section is not None:
             found.append(_Section(section[1].strip(), number))
         elif entry is not None and not line.lstrip().startswith(("#", ";")):
-            text = _COMMENT.sub("", entry[2]).strip()
+            text = _COMMENT.sub("", entry[2].strip()).strip()
             unresolved = "a placeholder is filled in later" if _PLACEHOLDER.search(text) else None
             found[-1].entries[entry[1]] = Word(text, source.at(number), unresolved)
     return found

@@ -94,24 +94,24 @@ def _started(node: Node, macros: dict[str, str], environment: dict[str, Expansio
 
 
 def _filled_in(text: str, macros: dict[str, str]) -> str:
-    """The command with its macros in place, on as many lines as before."""
+    """The command with its macros in place, on as many lines as before; what would be too long stays as it is."""
+    room = _LONGEST_COMMAND
 
     def one(match: re.Match[str]) -> str:
+        nonlocal room
         name = match[1]
-        if name in macros:
-            return " ".join(re.sub(r"(?m)^[ \t]*#.*$", "", macros[name]).split("\n")).strip()
-        return (
-            "${" + name.removeprefix("env.") + "}"
-            if name.startswith("env.")
-            else "5800"
-            if name == "PORT"
-            else match[0]
-        )
+        if name.startswith("env."):
+            return "${" + name.removeprefix("env.") + "}"
+        value = "5800" if name == "PORT" else macros.get(name)
+        if value is None or len(value) > room:
+            return match[0]
+        room -= len(value)
+        return " ".join(re.sub(r"(?m)^[ \t]*#.*$", "", value).split("\n")).strip()
 
     for _ in range(_DEEPEST_MACRO):
         filled = _MACRO.sub(one, text)
-        if filled == text or len(filled) > _LONGEST_COMMAND:
-            return text if len(filled) > _LONGEST_COMMAND else filled
+        if filled == text:
+            break
         text = filled
     return text
 
