@@ -153,6 +153,23 @@ def test_a_flag_goes_before_a_variable() -> None:
     assert found["cache_ram_mib"] == "2048"
 
 
+def test_the_older_name_of_the_server() -> None:
+    item = kit.one("#!/bin/bash\n./build/bin/server -m llama-2-7b.Q4_K_M.gguf -c 4096\n", "serve.sh")
+    assert item.value("ctx_size") == "4096"
+    assert kit.read("#!/bin/bash\n./bin/server -m prod -c 4096\n", "serve.sh")[0] == []
+
+
+@pytest.mark.parametrize(
+    "text", ["~" * 300_000, "llama/" * 50_000, "a/" * 100_000, "server " * 50_000, "exps" * 50_000]
+)
+def test_long_words_take_no_time(text: str) -> None:
+    import time
+
+    start = time.perf_counter()
+    kit.read(f"#!/bin/bash\nllama-server -c 4096 -ot {text}=CPU\n{text}\n", "serve.sh")
+    assert time.perf_counter() - start < 5.0
+
+
 def test_words_that_only_look_like_it() -> None:
     for text in ("pkill llama-server", "echo llama-server -m a.gguf", "# llama-server -m a.gguf", "ollama list"):
         assert kit.read(f"#!/bin/bash\n{text}\n", "serve.sh")[0] == []

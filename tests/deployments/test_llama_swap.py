@@ -88,3 +88,12 @@ def test_other_yaml_is_not_recognised() -> None:
 def test_a_macro_of_itself_ends() -> None:
     text = 'macros: {a: "${a} ${a}"}\nmodels:\n  x:\n    cmd: llama-server -m ${a} -c 4096\n'
     assert len(kit.read(text, "config.yaml")[0]) == 1
+
+
+def test_macros_that_grow_are_cut() -> None:
+    import time
+
+    macros = "\n".join(f"  m{n}: '{'x' * 50_000} ${{m{n + 1}}} ${{m{n + 1}}}'" for n in range(30))
+    start = time.perf_counter()
+    kit.read(f"macros:\n{macros}\nmodels:\n  x:\n    cmd: llama-server -m ${{m0}} -c 4096\n", "config.yaml")
+    assert time.perf_counter() - start < 5.0

@@ -30,8 +30,8 @@ class LlamaCppCommand:
 
     engine = "llama.cpp"
     words = re.compile(
-        r"(?<![\w./-])(?:[\w.~-]*/(?:[\w.~-]+/)*)?llama-(?:server|cli)(?:\.exe)?(?=[\s\"'\\]|$)"
-        r"|(?<![\w./-])(?:\./|(?:[\w.~-]*/)*llama[\w.-]*/(?:[\w.~-]+/)*)server(?=[ \t]+(?:-[mc]|--model|-ngl)[ \t])"
+        r"(?<![\w./~-])(?:[\w.~-]*/(?:[\w.~-]+/)*)?llama-(?:server|cli)(?:\.exe)?(?=[\s\"'\\]|$)"
+        r"|(?<![\w./~-])(?:[\w.~-]*/)+server(?=[ \t]+-[^\n]{0,300}?\.gguf)"
         r"|(?<![\w/.-])(?:[\w.-]+(?::\d+)?/)*llama\.cpp:(?:server|full)[\w.${}:-]*(?:@sha256:[0-9a-f]+)?(?=[ \t\\])"
     )
     traces = (b"llama-server", b"llama-cli", b"llama.cpp", b"LLAMA_ARG_", b"llama-cpp")

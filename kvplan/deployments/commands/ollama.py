@@ -45,7 +45,7 @@ class OllamaCommand:
     starts_bare = True
     """It is started without any argument."""
     words = re.compile(
-        r"(?<![\w./-])(?:[\w.~-]*/(?:[\w.~-]+/)*)?ollama(?:\.exe)?[ \t]+(?:serve|start|run)(?=[\s\"'\\;&|)]|$)"
+        r"(?<![\w./~-])(?:[\w.~-]*/(?:[\w.~-]+/)*)?ollama(?:\.exe)?[ \t]+(?:serve|start|run)(?=[\s\"'\\;&|)]|$)"
         r"|(?<![\w/.-])(?:[\w.-]+(?::\d+)?/)*ollama/ollama(?::[\w.${}:-]+)?(?:@sha256:[0-9a-f]+)?(?=[\s\\\"']|$)"
     )
     traces = (b"ollama", b"OLLAMA_")
