@@ -74,15 +74,31 @@ def scheme_of(written: str) -> str | None:
     return word if word and word in dict.keys(SCHEMES) else None
 
 
-def catalog_name(name: GgufName, table: Table) -> tuple[str | None, list[str]]:
-    """The catalog's model, or None and the models that it could be: none, or more than one."""
-    for candidate in name.candidates:
-        found = table.find(candidate)
+class CatalogNames:
+    """Names of a catalog's models as people write them."""
+
+    def __init__(self, table: Table) -> None:
+        self._exact = table.aliases() | {name.lower(): name for name in table.names()}
+        self._bare: dict[str, set[str]] = {}
+        for spelling, name in self._exact.items():
+            self._bare.setdefault(_bare(spelling), set()).add(name)
+
+    def find(self, text: str) -> str | None:
+        """The model of a name or an alias in any case."""
+        return self._exact.get(text.lower())
+
+    def likely(self, candidates: tuple[str, ...]) -> list[str]:
+        """Models that these names may mean: the first that is a name itself, else those of the same letters."""
+        found = next((name for name in map(self.find, candidates) if name is not None), None)
         if found is not None:
-            return found, [found]
-    wanted = {_bare(candidate) for candidate in name.candidates if candidate}
-    likely = {known for spelling, known in _spellings(table) if spelling in wanted}
-    return (next(iter(likely)), sorted(likely)) if len(likely) == 1 else (None, sorted(likely))
+            return [found]
+        return sorted({name for candidate in candidates for name in self._bare.get(_bare(candidate), ())})
+
+
+def catalog_name(name: GgufName, names: CatalogNames) -> tuple[str | None, list[str]]:
+    """The catalog's model, or None and the models that it could be: none, or more than one."""
+    likely = names.likely(tuple(candidate for candidate in name.candidates if candidate))
+    return (likely[0] if len(likely) == 1 else None), likely
 
 
 def _candidates(owner: str, stem: str) -> Iterator[str]:
@@ -93,14 +109,6 @@ def _candidates(owner: str, stem: str) -> Iterator[str]:
         yield f"{organization}/{stem}"
     yield stem
     yield f"{stem}-Instruct"
-
-
-def _spellings(table: Table) -> Iterator[tuple[str, str]]:
-    """Every name and alias without its organization, in letters and digits alone."""
-    for name in table.names():
-        yield _bare(name), name
-    for alias, name in table.aliases().items():
-        yield _bare(alias), name
 
 
 def _bare(name: str) -> str:

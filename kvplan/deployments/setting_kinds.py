@@ -48,7 +48,7 @@ KINDS: Final[dict[str, str]] = {
     "other_dram_gib": "number",
     "other_link_gb_per_s": "number",
     "gpu_overhead_bytes": "number",
-    "kaito_cpu_memory_fraction": "number",
+    "offload_host_fraction": "number",
     "prefix_hit_fraction": "number",
     "swap_space": "number",
     "ttft_ms": "number",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
-from kvplan.catalog.models import model_table
-from kvplan.deployments.gguf_names import DEFAULT_QUANTIZATION, GgufName, catalog_name, gguf_name
+from kvplan.catalog.files import CatalogFile, Table, catalog_files
+from kvplan.catalog.models import SECTION, SHIPPED
+from kvplan.deployments.gguf_names import DEFAULT_QUANTIZATION, CatalogNames, GgufName, catalog_name, gguf_name
 from kvplan.deployments.ollama_names import ollama_name
 from kvplan.domain.model import Model
 from kvplan.domain.weight_scheme import SCHEMES
@@ -33,16 +35,16 @@ def is_llama_server(engine: str) -> bool:
 
 def named_model(engine: str, text: str, catalog: tuple[str, ...]) -> Named | str:
     """The model, or the question that the name leaves open."""
-    table = model_table(catalog)
+    names = _names(catalog_files(SHIPPED, catalog))
     name = gguf_name(text) if engine != "ollama" else ollama_name(text)
     for spelling in (text, text.rsplit("/", 1)[-1]):
-        found = table.find(spelling)
+        found = names.find(spelling)
         if found is not None and (engine != "ollama" or name is None):
             stored = spelling.lower().endswith(".gguf") or name is None
             return Named(found, None if stored else name)
     if name is None:
         return f"which model is {shorten(text)!r}? kvplan's table of Ollama's library does not have it"
-    found, likely = catalog_name(name, table)
+    found, likely = catalog_name(name, names)
     if found is not None:
         return Named(found, name)
     wanted = name.candidates[0] if name.candidates else shorten(text)
@@ -65,3 +67,8 @@ def weights_of_name(named: Named, model: Model, engine: str) -> tuple[str | None
     if len(gguf.candidates) == 3 or engine == "ollama":
         return DEFAULT_QUANTIZATION, None
     return None, f"how are the weights of {gguf.candidates[0]!r} stored? its name has no quantization such as Q4_K_M"
+
+
+@lru_cache(maxsize=4)
+def _names(files: tuple[CatalogFile, ...]) -> CatalogNames:
+    return CatalogNames(Table(SECTION, files))

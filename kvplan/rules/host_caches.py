@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import Final, NamedTuple
 
+from kvplan.core.kv_cache import bounded_bytes
 from kvplan.engines.versions import release
 from kvplan.errors import KvplanError
 from kvplan.rules.context import Context
@@ -23,6 +24,8 @@ _OLLAMA_SERVERS: Final = (0, 30)
 """Ollama's own runners, before this release, had no such cache."""
 _ROUTER_MODELS: Final = 4
 """``--models-max``"""
+_CHECKPOINTS: Final = 32
+"""``--ctx-checkpoints``; builds of 2025 had 3 and 8."""
 _MODELS_EACH_GPU: Final = 3
 """``OLLAMA_MAX_LOADED_MODELS`` by default, for each GPU, or in all without one."""
 _MM_GIB: Final = 4.0
@@ -51,7 +54,7 @@ def caches_of(context: Context) -> list[HostCache]:
     engine = context.found.engine
     found = {
         "llama.cpp": _prompts_of_llama_cpp, "ollama": _prompts_of_ollama, "vllm": _of_vllm,
-        "tensorrt-llm": _of_tensorrt_llm,
+        "sglang": _of_sglang, "tensorrt-llm": _of_tensorrt_llm,
     }.get(engine)  # fmt: skip
     return [] if found is None else found(context)
 
@@ -67,7 +70,22 @@ def _prompts_of_llama_cpp(context: Context) -> list[HostCache]:
         least, most = (runners, runners) if runners else (1, min(listed, _ROUTER_MODELS))
         if "models_max" in values and not int(context.number("models_max")):
             least, most = 1, listed
-    return _prompts(context, least, most, "servers")
+    return [*_prompts(context, least, most, "servers"), *_checkpoints(context)]
+
+
+def _checkpoints(context: Context) -> list[HostCache]:
+    """Copies of windows and states of every slot, to go back to: where a model has some. They come with long chats."""
+    judged = context.judged
+    given = context.translated.number("ctx_checkpoints")
+    copies = _CHECKPOINTS if given is None else int(given)
+    if judged is None or judged.share is None or copies <= 0:
+        return []
+    plan, slots = judged.share.plans[1], judged.share.sequences
+    each = bounded_bytes(plan.kv, float(judged.length_tokens or 0)) * judged.deployment.layout.gpus
+    if not each:
+        return []
+    words = f"{copies} checkpoints x {slots} slots of {each / MIB:,.0f} MiB"
+    return [HostCache(0.0, copies * slots * each, words, "ctx_checkpoints", given is None)]
 
 
 def _prompts_of_ollama(context: Context) -> list[HostCache]:
@@ -110,34 +128,36 @@ def _of_vllm(context: Context) -> list[HostCache]:
         cache_bytes = each * (processes + dp)
         if cache_bytes:
             found.append(HostCache(cache_bytes, cache_bytes, text, "mm_processor_cache_gb", given is None))
-    transfer = str(values.get("kv_transfer_config", ""))
-    default_lmcache = "LMCache" in transfer and "max_local_cpu_size" not in transfer
-    if default_lmcache and context.number("lmcache_gib_per_rank") == 5.0 and _same_place(context):
-        cache_bytes = gib(5) * ranks
-        found.append(
-            HostCache(
-                cache_bytes, cache_bytes, f"LMCache's default 5 GiB x {ranks} ranks", "lmcache_gib_per_rank", True
-            )
-        )
-    return [*found, *_of_kaito(context)]
+    return [*found, *_of_lmcache(context, ranks), *_of_kaito(context)]
 
 
-def _same_place(context: Context) -> bool:
-    """The size stands where the connector does: nobody wrote one."""
+def _of_sglang(context: Context) -> list[HostCache]:
+    words = context.translated.words
+    return _of_lmcache(context, (words.tp or 1) * (words.pp or 1) * (words.dp or 1))
+
+
+def _of_lmcache(context: Context, ranks: int) -> list[HostCache]:
+    """The default size, which nobody wrote: it stands where LMCache is switched on."""
     settings = context.found.settings
-    return settings["lmcache_gib_per_rank"].place == settings["kv_transfer_config"].place
+    each = settings.get("lmcache_gib_per_rank")
+    switch = settings.get("kv_transfer_config") or settings.get("enable_lmcache")
+    if each is None or switch is None or each.place != switch.place or context.number("lmcache_gib_per_rank") != 5.0:
+        return []
+    if "max_local_cpu_size" in str(switch.value):
+        return []
+    whole = gib(5) * ranks
+    return [HostCache(whole, whole, f"LMCache's default 5 GiB x {ranks} ranks", "lmcache_gib_per_rank", True)]
 
 
 def _of_kaito(context: Context) -> list[HostCache]:
     """KAITO gives half of the host's free memory to a KV offload that nobody asked for."""
-    if not context.found.form.startswith("kaito") or context.host is None or context.host.dram_bytes is None:
+    if not context.has("offload_host_fraction") or context.host is None or context.host.dram_bytes is None:
         return []
-    given = context.translated.number("kaito_cpu_memory_fraction")
-    cache_bytes = context.host.dram_bytes * (_KAITO_FRACTION if given is None else given)
-    words = f"KV offload of {_KAITO_FRACTION if given is None else given:.0%} of the host's memory"
-    return (
-        [HostCache(cache_bytes, cache_bytes, words, "kaito_cpu_memory_fraction", given is None)] if cache_bytes else []
-    )
+    fraction = context.number("offload_host_fraction")
+    whole = context.host.dram_bytes * fraction
+    words = f"KV offload of {fraction:.0%} of the host's memory"
+    unset = fraction == _KAITO_FRACTION
+    return [HostCache(whole, whole, words, "offload_host_fraction", unset)] if whole else []
 
 
 def _of_tensorrt_llm(context: Context) -> list[HostCache]:

@@ -28,7 +28,7 @@ _BLAME = ("cache_ram_mib", "runners", "kv_transfer_config", "memory_limit", "mod
 
 def check(context: Context) -> Iterator[Finding]:
     caches = caches_of(context)
-    if not any(cache.unset or cache.low_bytes == UNLIMITED for cache in caches):
+    if not caches:
         return
     limit, whose = _limit(context)
     if limit is None:
@@ -97,7 +97,8 @@ def _remedy(context: Context, caches: list[HostCache], limit: float) -> str | No
         over = sum(cache.high_bytes for cache in caches) + _OWN.high
         return f"a memory limit of {-(-over // gib(1)):.0f}Gi, or a size for the cache ({caches[0].setting})"
     own = _OWN.high if context.has("memory_limit") else 0.0
-    each = max(int((limit - own) / prompts[0].copies / MIB) // 256 * 256, 0)
+    others = sum(cache.high_bytes for cache in caches if cache.what != "prompt")
+    each = max(int((limit - own - others) / prompts[0].copies / MIB) // 256 * 256, 0)
     return _sized(context, each)
 
 

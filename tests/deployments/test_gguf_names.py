@@ -3,8 +3,10 @@
 import pytest
 
 from kvplan.catalog.models import model_table
-from kvplan.deployments.gguf_names import catalog_name, gguf_name
+from kvplan.deployments.gguf_names import CatalogNames, catalog_name, gguf_name
 from kvplan.deployments.ollama_names import ollama_name
+
+NAMES = CatalogNames(model_table())
 
 FILES = {
     "/models/Qwen3-8B-Q4_K_M.gguf": ("qwen3-8b", "q4_k_m", True),
@@ -27,12 +29,12 @@ FILES = {
 @pytest.mark.parametrize("text", FILES)
 def test_files(text: str) -> None:
     named = gguf_name(text)
-    assert (catalog_name(named, model_table())[0], named.scheme, named.exact) == FILES[text]
+    assert (catalog_name(named, NAMES)[0], named.scheme, named.exact) == FILES[text]
 
 
 @pytest.mark.parametrize("text", ["Agents-A1-Q4_K_M.gguf", "model.gguf", "ornith-1.0-9b-Q4_K_M.gguf", "org/thing:Q8_0"])
 def test_names_that_no_catalog_has_are_no_guess(text: str) -> None:
-    assert catalog_name(gguf_name(text), model_table()) == (None, [])
+    assert catalog_name(gguf_name(text), NAMES) == (None, [])
 
 
 def test_a_name_without_a_quantization_says_nothing_about_the_weights() -> None:
@@ -67,7 +69,7 @@ TAGS = {
 def test_tags(tag: str) -> None:
     named = ollama_name(tag)
     assert named is not None
-    assert (catalog_name(named, model_table())[0], named.scheme) == TAGS[tag]
+    assert (catalog_name(named, NAMES)[0], named.scheme) == TAGS[tag]
 
 
 @pytest.mark.parametrize("tag", ["mymodel", "user/llama3", "bge-m3", "qwen3:9000b", "llama3.1:8b-mystery", "", ":"])

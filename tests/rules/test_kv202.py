@@ -4,6 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from kvplan.catalog.hardware import load_host
+from kvplan.deployments.as_words import translate
+from kvplan.deployments.found import FoundDeployment, Place, Setting
+from kvplan.rules.context import Context
+from kvplan.rules.kv202_host_cache import check
 from tests.rules.kit import found, only
 
 HOST = """name = "tested"
@@ -86,11 +91,23 @@ def test_ollama_before_its_llama_servers_has_no_such_cache(tmp_path: Path) -> No
         ("6Gi", "", "b6000", None),
         ("6Gi", ', --cache-ram, "0"', "b10236", None),
         ("64Gi", ', -cram, "-1"', "b10236", "fail"),
+        ("16Gi", ', -cram, "40960"', "b10236", "fail"),
     ],
 )
 def test_one_server_in_a_container(tmp_path: Path, limit: str, flags: str, build: str, level: str | None) -> None:
     items = found(tmp_path, SERVER.format(limit=limit, flags=flags, build=build), "KV202", "pod.yaml")
     assert [item.level for item in items] == ([level] if level else [])
+
+
+def test_checkpoints_of_windows_and_states(tmp_path: Path) -> None:
+    """--ctx-checkpoints 32 of a model with windows: a warning, for they come with long conversations only."""
+    model = "gemma-3-27b-it-Q4_K_M.gguf"
+    text = SERVER.format(limit="14Gi", flags=", -np, '4'", build="b10236").replace("Qwen3-8B-Q4_K_M.gguf", model)
+    item = only(tmp_path, text.replace("8192", "131072"), "KV202", "pod.yaml", "h100-server")
+    assert item.level == "warn"
+    assert "32 checkpoints x 4 slots" in item.message
+    assert found(tmp_path, SERVER.format(limit="14Gi", flags=", -np, '4'", build="b10236"), "KV202", "pod.yaml",
+                 "h100-server") == []  # fmt: skip
 
 
 def test_a_small_host_without_a_limit(tmp_path: Path) -> None:
@@ -155,3 +172,29 @@ def test_lmcache_has_a_size_for_each_rank_by_default(tmp_path: Path) -> None:
     sized = connector.format(extra=', "kv_connector_extra_config": {"lmcache.max_local_cpu_size": 5}')
     text = VLLM.format(model="Qwen/Qwen2.5-7B-Instruct", flags=sized, gpus=4, limit="16Gi")
     assert found(tmp_path, text, "KV202", "pod.yaml", "h100-server") == []
+
+
+def built(folder: Path, engine: str, settings: dict[str, object], dram: float) -> Context:
+    """A deployment of an engine with these settings on a host of so many GiB."""
+    place = Place("x.yaml", 7)
+    given = {name: Setting(name, value, place) for name, value in settings.items()}  # type: ignore[arg-type]
+    item = FoundDeployment("x", "test", place, given, engine=engine)
+    return Context(item, translate(item), (), host=load_host(host(folder, dram, 8)))
+
+
+def test_the_host_tier_of_every_rank(tmp_path: Path) -> None:
+    """TensorRT-LLM PR 16106: 4 ranks x 161 to 173 of 975 GiB, of which 440 were free: killed in 6 runs of 6."""
+    settings: dict[str, object] = {"use_kv_cache_manager_v2": True, "tp": "4"}
+    (item,) = check(built(tmp_path, "tensorrt-llm", settings, 975))
+    assert item.level == "fail"
+    assert item.figures["low_bytes"] == pytest.approx(4 * 161 * 2**30)
+    assert "host_cache_size is not set" in item.message
+    assert list(check(built(tmp_path, "tensorrt-llm", {**settings, "host_cache_bytes_per_rank": 1e9}, 975))) == []
+
+
+def test_half_of_the_host_in_a_smaller_container(tmp_path: Path) -> None:
+    settings: dict[str, object] = {"offload_host_fraction": "0.5", "memory_limit": "64Gi"}
+    (item,) = check(built(tmp_path, "vllm", settings, 256))
+    assert item.level == "fail"
+    assert "50%" in item.message
+    assert list(check(built(tmp_path, "vllm", {"offload_host_fraction": "0.5"}, 256))) == []
