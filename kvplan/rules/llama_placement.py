@@ -23,6 +23,8 @@ from kvplan.rules.llama_slots import ALL_LAYERS_BUILD, FIT_BUILD, Slots, build_o
 from kvplan.units import gib
 
 _NATIVE: Final = {"f16", "bf16"}
+_OLLAMA_TYPES: Final = {"q8_0", "q4_0"}
+_OFF: Final = {"off", "0", "false", "disabled"}
 _OVERHEAD_BYTES: Final = gib(2)
 """About what a device needs beside weights and KV, where GPUs are chosen for Ollama."""
 
@@ -107,10 +109,22 @@ def type_fault(engine: str, translated: Translated, official: bool) -> TypeFault
             text = f"llama-server knows no cache type {word[:40]!r}: {', '.join(TYPE_BYTES)}"
             return TypeFault("fail" if official else "unknown", text if official else f"{text}; a fork's?", name)
     flash = str(translated.values.get("flash_attention", "")).lower()
-    off = flash in ("off", "0", "false", "disabled") or (not flash and build_of(translated) < ALL_LAYERS_BUILD)
+    off = flash in _OFF or (not flash and build_of(translated) < ALL_LAYERS_BUILD)
     if off and TYPE_BYTES[value] < TYPE_BYTES["f16"]:
         text = f"a V cache in {value} needs flash attention, which is off: llama-server refuses to start"
         return TypeFault("fail", text, "cache_type_v")
+    return None
+
+
+def type_without_effect(engine: str, translated: Translated) -> str | None:
+    """Why Ollama keeps its cache in f16 although it is told another type."""
+    word = str(translated.values.get("kv_cache_dtype", "f16")).lower()
+    if engine != "ollama" or word in _NATIVE:
+        return None
+    if word not in _OLLAMA_TYPES:
+        return f"Ollama takes no KV type {word[:40]!r}: the cache is f16"
+    if str(translated.values.get("flash_attention", "")) in _OFF:
+        return f"OLLAMA_KV_CACHE_TYPE={word} has no effect without flash attention: the cache is f16"
     return None
 
 
@@ -118,7 +132,9 @@ def _layers_on_gpu(engine: str, translated: Translated, deployment: Deployment) 
     """Layers on the GPUs (the head is one more), and whether fewer of them would do by themselves."""
     layers, asked = deployment.model.layers, translated.values.get("n_gpu_layers", "auto")
     gpu = deployment.host.gpu
-    if isinstance(asked, int) and asked >= 0 and not (gpu is None or gpu.kernel_class == "cpu"):
+    if gpu is None or gpu.kernel_class == "cpu":
+        return layers + 1, False  # there is one memory, and nothing beside it
+    if isinstance(asked, int) and asked >= 0:
         return min(asked, layers + 1), False
     if asked == "all" or asked == -2:
         return layers + 1, False
@@ -172,8 +188,8 @@ def _types(translated: Translated) -> tuple[str, str]:
     if "cache_type_k" in values or "cache_type_v" in values:
         return str(values.get("cache_type_k", "f16")).lower(), str(values.get("cache_type_v", "f16")).lower()
     word = str(values.get("kv_cache_dtype", "f16")).lower()
-    off = str(values.get("flash_attention", "")) in ("0", "false", "off")
-    return ("f16", "f16") if off or word not in TYPE_BYTES else (word, word)
+    off = str(values.get("flash_attention", "")) in _OFF
+    return ("f16", "f16") if off or word not in _OLLAMA_TYPES else (word, word)
 
 
 def _kernel(translated: Translated, model: Model) -> KvKernel | None:

@@ -17,10 +17,18 @@ from kvplan.errors import CannotJudge, KvplanError
 from kvplan.rules.context import Judged, Problem
 from kvplan.rules.gguf_models import OWN_MIX, Named, is_llama_server, named_model, weights_of_name
 from kvplan.rules.judging import judged_deployment
-from kvplan.rules.llama_placement import Placement, frame_of_server, placement_of, type_fault, words_of_server
+from kvplan.rules.llama_placement import (
+    Placement,
+    frame_of_server,
+    placement_of,
+    type_fault,
+    type_without_effect,
+    words_of_server,
+)
 from kvplan.rules.llama_slots import Slots, slots_of
 from kvplan.rules.named import settings_named_in
 
+_NO_EFFECT = "KV416"
 _ADVICE = "name the model of a catalog, or write its geometry into one: kvplan model import"
 
 
@@ -44,7 +52,11 @@ class LlamaServer:
         if isinstance(names, tuple):
             message = f"Ollama reads no variable {', '.join(names)}: it has no effect"
             remedy = "num_gpu, num_ctx and the like are parameters of a Modelfile or of the request"
-            yield Problem("KV401", "warn", message, self._found.where("ignored_variables"), remedy)
+            yield Problem(_NO_EFFECT, "warn", message, self._found.where("ignored_variables"), remedy)
+        unused = type_without_effect(self._engine, self._translated)
+        if unused is not None:
+            remedy = "OLLAMA_FLASH_ATTENTION=1, and f16, q8_0 or q4_0"
+            yield Problem(_NO_EFFECT, "warn", unused, self._found.where("kv_cache_dtype"), remedy)
 
     def model(self, text: str) -> Model | Problem:
         """The model that the name stands for, or the question that it leaves open."""
@@ -69,7 +81,7 @@ class LlamaServer:
         fault = type_fault(self._engine, self._translated, official="engine" in self._found.settings)
         if fault is not None:
             return Problem("KV415", fault.level, fault.message, self._found.where(fault.setting))
-        slots = self._slots(model, host)
+        slots, host = self._slots(model, host), self._left(host)
         changed = words._replace(weights=words.weights or self._weights)
         try:
             deployment = resolve_on(words_of_server(changed, self._translated, model, host, slots), model, host)
@@ -88,6 +100,15 @@ class LlamaServer:
 
     def _slots(self, model: Model, host: Host) -> Slots:
         return slots_of(self._engine, self._translated, host, model.max_context_tokens)
+
+    def _left(self, host: Host) -> Host:
+        """The host without what ``OLLAMA_GPU_OVERHEAD`` keeps free on each GPU."""
+        kept = self._translated.number("gpu_overhead_bytes") or 0.0
+        if not kept or host.gpu is None or self._engine != "ollama":
+            return host
+        return host._replace(
+            gpu=host.gpu._replace(hbm_bytes=host.gpu.hbm_bytes.map(lambda value: max(value - kept, 0.0)))
+        )
 
     def _question(self, text: str) -> Problem:
         return Problem("KV412", "unknown", text, self._found.where("model"), _ADVICE)

@@ -167,3 +167,60 @@ def test_ollamas_forced_layers_may_fail(tmp_path: Path) -> None:
 def test_a_tag_that_the_library_does_not_have(tmp_path: Path) -> None:
     item = only(tmp_path, "FROM mine:latest\nPARAMETER num_ctx 4096\n", "KV412", "Modelfile", "rtx4090")
     assert item.level == "unknown"
+
+
+POD = """apiVersion: v1
+kind: Pod
+metadata: {{name: chat}}
+spec:
+  containers:
+  - name: ollama
+    image: ollama/ollama:0.33.0
+    args: [run, "qwen3:8b"]
+    env:
+    - {{name: OLLAMA_CONTEXT_LENGTH, value: "32768"}}
+{env}
+"""
+
+
+def ollama(**variables: str) -> str:
+    """A pod of Ollama with these variables."""
+    return POD.format(env="\n".join(f'    - {{name: {name}, value: "{text}"}}' for name, text in variables.items()))
+
+
+def test_variables_without_effect(tmp_path: Path) -> None:
+    item = only(tmp_path, ollama(OLLAMA_GPU_LAYERS="18"), "KV416", "pod.yaml", "rtx4090")
+    assert (item.level, item.where.rsplit(":")[-1]) == ("warn", "11")
+    text = ollama(OLLAMA_KV_CACHE_TYPE="q8_0", OLLAMA_FLASH_ATTENTION="0")
+    assert only(tmp_path, text, "KV416", "pod.yaml", "rtx4090").level == "warn"
+    assert found(tmp_path, ollama(OLLAMA_KV_CACHE_TYPE="q8_0"), "KV416", "pod.yaml", "rtx4090") == []
+
+
+def test_ollamas_cache_type(tmp_path: Path) -> None:
+    """Qwen3-8B, 32768 cells: 4608 MiB in f16, 2448 in q8_0."""
+    for flash, mib in (("1", 2448), ("0", 4608)):
+        text = ollama(OLLAMA_KV_CACHE_TYPE="q8_0", OLLAMA_FLASH_ATTENTION=flash)
+        context = checked(tmp_path, text, "pod.yaml", "rtx4090").deployments[0].context
+        assert context.judged is not None
+        assert context.judged.share is not None
+        assert context.judged.share.request_bytes(32768).best == mib * 2**20
+
+
+def test_memory_that_ollama_keeps_free(tmp_path: Path) -> None:
+    def budget(**variables: str) -> float:
+        context = checked(tmp_path, ollama(**variables), "pod.yaml", "rtx4090").deployments[0].context
+        assert context.judged is not None
+        assert context.judged.share is not None
+        return context.judged.share.budget.best
+
+    assert budget() - budget(OLLAMA_GPU_OVERHEAD="2147483648") == 2 * 2**30
+
+
+def test_without_a_gpu_there_is_nowhere_to_go(tmp_path: Path) -> None:
+    """ggml-org/llama.cpp#8101: n_ctx 1048576 on a host of 128 GiB asks for 137 GB of KV alone."""
+    host = tmp_path / "host.toml"
+    host.write_text('name = "box"\ncpu = "x"\ncpu_cores = 32\ndram_gib = 128\ndram_gb_per_s = 200\nsource = "test"\n')
+    text = START + "-m Llama-3-8B-Instruct-Gradient-1048k-Q4_K_M.gguf -c 1048576 -np 1\n"
+    item = only(tmp_path, text, "KV102", host=str(host))
+    assert item.level == "fail"
+    assert item.figures["needed_bytes"]["best"] == pytest.approx(137.4e9, rel=0.001)
