@@ -104,6 +104,8 @@ def _prompts_of_ollama(context: Context) -> list[HostCache]:
 
 
 def _prompts(context: Context, least: int, most: int, whose: str) -> list[HostCache]:
+    if any(item.name == "cache_ram_mib" for item in context.found.unresolved):
+        return []
     given = context.translated.number("cache_ram_mib")
     each = PROMPT_CACHE_MIB if given is None else int(given)
     if each == 0:

@@ -94,6 +94,12 @@ def test_a_model_from_outside_is_open() -> None:
     assert kit.open_names(kit.one(START + '-m "$MODEL" -c 4096\n', "serve.sh")) == ["model"]
 
 
+def test_threads_stop_no_verdict() -> None:
+    item = kit.one(START + "-m Qwen3-8B-Q4_K_M.gguf -c 4096 -t $(nproc) --cache-ram $CACHE\n", "serve.sh")
+    assert {one.name: one.stops for one in item.unresolved} == {"threads": False, "cache_ram_mib": False}
+    assert kit.one(START + "-m Qwen3-8B-Q4_K_M.gguf -c $CONTEXT\n", "serve.sh").unresolved[0].stops
+
+
 def test_a_pattern_of_single_layers_is_open() -> None:
     item = kit.one(START + r"-m a.gguf -ot 'blk\.([0-9]|1[0-9])\.ffn_.*_exps\.=CPU'" + "\n", "serve.sh")
     assert kit.open_names(item) == ["override_tensor"]

@@ -118,6 +118,11 @@ def test_a_small_host_without_a_limit(tmp_path: Path) -> None:
     assert found(tmp_path, text, "KV202") == []
 
 
+def test_a_size_from_outside_is_no_default(tmp_path: Path) -> None:
+    text = "#!/bin/bash\nllama-server -m Qwen3-8B-Q4_K_M.gguf -c 8192 --cache-ram $CACHE\n"
+    assert found(tmp_path, text, "KV202", host=host(tmp_path, 14)) == []
+
+
 def test_a_cache_without_an_end(tmp_path: Path) -> None:
     """llama-cpp-turboquant#350: -1 on a host of 60 GB, all of it resident within an hour."""
     text = "#!/bin/bash\nllama-server -m Qwen3-8B-Q4_K_M.gguf -c 220000 --cache-ram -1\n"

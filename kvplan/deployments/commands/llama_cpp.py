@@ -23,6 +23,9 @@ _FALSE = {"0", "false", "off", "disabled", "no"}
 _FLASH_WORDS = {"on", "off", "auto", "1", "0", "true", "false", "enabled", "disabled", "-1"}
 _LITERAL_NAME = re.compile(r"/[^/$`{}()]+\.gguf$")
 _MODEL_SOURCES = ("model_file", "hf_repo", "docker_repo", "model_url")
+_BESIDE = {"threads", "threads_batch", "main_gpu", "batch_size_tokens", "ctx_checkpoints", "cache_ram_mib", "mlock",
+           "load_mode", "embeddings", "draft_tokens", "mmproj", "lora", "fit_target_mib"}  # fmt: skip
+"""Settings without which GPU memory is known well enough."""
 
 
 class LlamaCppCommand:
@@ -84,10 +87,12 @@ def switch_value(text: str) -> bool | None:
 
 
 def renamed(found: Arguments) -> Arguments:
-    """What cannot be resolved of any way to name a model is the model."""
+    """What cannot be resolved of any way to name a model is the model; threads and the like stop no verdict."""
     found.unresolved = [
-        replace(item, name="model") if item.name in _MODEL_SOURCES else item for item in found.unresolved
-    ]
+        replace(item, name="model") if item.name in _MODEL_SOURCES
+        else replace(item, stops=item.stops and item.name not in _BESIDE)
+        for item in found.unresolved
+    ]  # fmt: skip
     return found
 
 
