@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 
 from kvplan.deployments.engine_tokens import parse_engine_tokens
@@ -71,8 +72,8 @@ def _value(setting: Setting, engine: str) -> Value:
         if kind in NUMERIC:
             raise InputError(f"{_spelled(name)} must be a number (it is {str(value).lower()})")
         return value
-    if kind == "count":
-        return _count(name, value)
+    if kind in ("count", "whole", "whole or word"):
+        return _whole(name, value, kind)
     if kind == "number":
         number = float(str(value))
         if not math.isfinite(number):
@@ -92,6 +93,18 @@ def _value(setting: Setting, engine: str) -> Value:
 def _count(name: str, value: Value) -> int:
     number = float(str(value))
     if number != int(number) or not 0 <= number < 2**53:
+        raise InputError(f"{_spelled(name)} must be a whole number (it is {value!r})")
+    return int(number)
+
+
+def _whole(name: str, value: Value, kind: str) -> Value:
+    """A whole number; one that may be negative; or a word instead of it."""
+    if kind == "count":
+        return _count(name, value)
+    if kind == "whole or word" and not re.fullmatch(r"-?\d+", str(value)):
+        return str(value).lower()
+    number = float(str(value))
+    if number != int(number) or abs(number) >= 2**53:
         raise InputError(f"{_spelled(name)} must be a whole number (it is {value!r})")
     return int(number)
 

@@ -1,6 +1,7 @@
 """What kind of value each setting of a deployment has. A setting that is not listed is text.
 
-``count``: a whole number; ``number``: any finite one; ``tokens``: ``128k`` is 131072; ``engine tokens``: as vLLM
+``count``: a whole number from 0; ``whole``: one that may be negative, where -1 is "as many as fit"; ``whole or word``:
+one, or a word such as ``auto``; ``number``: any finite one; ``tokens``: ``128k`` is 131072; ``engine tokens``: as vLLM
 reads them, ``128k`` is 128000; ``switch``: true or false. Amounts of memory such as ``memory_limit`` are text with a
 unit (``64Gi``), because forms differ in what they mean by ``64G``: the form writes the unit that is meant.
 """
@@ -13,6 +14,7 @@ KINDS: Final[dict[str, str]] = {
     "api_server_count": "count",
     "attention_cp": "count",
     "attention_dp": "count",
+    "batch_size_tokens": "count",
     "block_size": "count",
     "dcp": "count",
     "dp": "count",
@@ -32,6 +34,7 @@ KINDS: Final[dict[str, str]] = {
     "max_mamba_cache_size": "count",
     "max_num_active_seqs": "count",
     "max_num_seqs": "count",
+    "n_cpu_moe": "count",
     "nodes": "count",
     "num_gpu_blocks_override": "count",
     "numa_nodes": "count",
@@ -41,9 +44,11 @@ KINDS: Final[dict[str, str]] = {
     "omp_num_threads": "count",
     "pcp": "count",
     "pp": "count",
+    "preset_models": "count",
     "replicas": "count",
     "tenants": "count",
     "tp": "count",
+    "ubatch_tokens": "count",
     "users": "count",
     "kv_cache_memory_bytes": "engine tokens",
     "max_input_len": "engine tokens",
@@ -62,6 +67,7 @@ KINDS: Final[dict[str, str]] = {
     "free_gpu_memory_fraction": "number",
     "gpu_fraction": "number",
     "gpu_memory_utilization": "number",
+    "gpu_overhead_bytes": "number",
     "hbm_gib": "number",
     "hicache_gb_per_rank": "number",
     "hicache_host_memory_fraction": "number",
@@ -92,6 +98,7 @@ KINDS: Final[dict[str, str]] = {
     "allow_long_max_model_len": "switch",
     "chunked_prefill": "switch",
     "confidential_computing": "switch",
+    "cpu_moe": "switch",
     "disable_hybrid_kv_cache_manager": "switch",
     "disable_overlap_scheduler": "switch",
     "disable_radix_cache": "switch",
@@ -107,21 +114,38 @@ KINDS: Final[dict[str, str]] = {
     "enforce_eager": "switch",
     "estimate_cudagraphs": "switch",
     "headless": "switch",
+    "kv_unified": "switch",
     "language_model_only": "switch",
     "mla_disable": "switch",
+    "mlock": "switch",
     "mm_encoder_only": "switch",
+    "no_kv_offload": "switch",
+    "no_mmap": "switch",
     "offload_unpinned": "switch",
     "prefix_caching": "switch",
+    "sched_spread": "switch",
     "simple_kv_offload": "switch",
     "skip_init_memory_check": "switch",
     "skip_mm_profiling": "switch",
+    "swa_full": "switch",
     "use_cuda_graph": "switch",
     "use_v1": "switch",
     "context": "tokens",
     "output_tokens": "tokens",
     "prompt_tokens": "tokens",
     "shared_prefix_tokens": "tokens",
+    "cache_ram_mib": "whole",
+    "ctx_checkpoints": "whole",
+    "ctx_size": "whole",
+    "fit_ctx": "whole",
+    "main_gpu": "whole",
+    "models_max": "whole",
+    "parallel": "whole",
+    "runners": "whole",
+    "threads": "whole",
+    "threads_batch": "whole",
+    "n_gpu_layers": "whole or word",
 }
 """Setting -> kind."""
 
-NUMERIC: Final = frozenset({"count", "number", "tokens", "engine tokens"})
+NUMERIC: Final = frozenset({"count", "whole", "number", "tokens", "engine tokens"})

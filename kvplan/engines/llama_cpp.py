@@ -30,6 +30,7 @@ from kvplan.engines.versions import release, within
 from kvplan.units import gib
 
 MICRO_BATCH_TOKENS = 512
+_BATCH_TOKENS = 2048
 _FLASH_WORD_BUILD = 6325
 """Since this build (August 2025) ``-fa`` takes on, off or auto; before it was a switch."""
 _PROMPT_CACHE_BUILD = 6730
@@ -48,7 +49,7 @@ class LlamaCpp:
     pace = LLAMA_CPP
     splits_layers = True
     lighter_weights: tuple[str, ...] = _GGUF
-    settings_flags: dict[str, str] = {}
+    settings_flags: dict[str, str] = {"max_num_batched_tokens": "-ub"}
 
     def resolve_version(self, version: str) -> str:
         number = version.strip().lower().removeprefix("b")
@@ -59,7 +60,8 @@ class LlamaCpp:
 
     def memory_policy(self, deployment: Deployment, weight_bytes: float) -> MemoryPolicy:
         keeps_prompts = _build(deployment) >= _PROMPT_CACHE_BUILD
-        return server_policy(deployment, device_memory(deployment.host), MICRO_BATCH_TOKENS, host_memory(keeps_prompts))
+        budget, micro_batch = device_memory(deployment.host), _micro_batch(deployment)
+        return server_policy(deployment, budget, micro_batch, host_memory(keeps_prompts))
 
     def weight_extras(self, deployment: Deployment) -> float:
         """Beside a GPU the embedding table stays in host memory: rows are looked up there. As the head it is copied.
@@ -86,7 +88,7 @@ class LlamaCpp:
 
     def kv_layout(self, question: KvQuestion) -> KvLayout:
         """Cells, streams and the lines that the server itself prints."""
-        return llama_kv_layout(question, _build(question.deployment), MICRO_BATCH_TOKENS)
+        return llama_kv_layout(question, _build(question.deployment), _micro_batch(question.deployment))
 
     def command(self, deployment: Deployment, extra_flags: tuple[str, ...]) -> str:
         slots = replica_users(deployment)
@@ -95,6 +97,7 @@ class LlamaCpp:
             f"llama-server -m {gguf_file(deployment)} {flash}",
             f"-c {deployment.workload.context_tokens * slots} -np {slots}",
         ]
+        parts += _batch_flags(deployment)
         all_layers = max(99, deployment.model.layers + 1)
         parts += [] if any(flag.startswith("-ngl") for flag in extra_flags) else [f"-ngl {all_layers}"]
         return " ".join([*parts, *extra_flags])
@@ -132,6 +135,19 @@ def host_memory(keeps_prompts: bool) -> Term:
     if not keeps_prompts:
         return Term(Interval(gib(0.3), gib(1), gib(2)), "1 GiB", source)
     return Term(Interval(gib(0.3), gib(1), gib(10)), "1 GiB, and up to 8 of kept prompts (--cache-ram)", source)
+
+
+def _micro_batch(deployment: Deployment) -> int:
+    """``-ub``: tokens that are computed at a time, of one prompt or of several."""
+    return int(deployment.settings.max_num_batched_tokens or MICRO_BATCH_TOKENS)
+
+
+def _batch_flags(deployment: Deployment) -> list[str]:
+    """``-ub`` where it was asked for; it may not be more than ``-b``, which is 2048 unless told otherwise."""
+    asked = deployment.settings.max_num_batched_tokens
+    if asked is None:
+        return []
+    return [f"-ub {asked}"] if asked <= _BATCH_TOKENS else [f"-b {asked} -ub {asked}"]
 
 
 def _build(deployment: Deployment) -> int:

@@ -33,6 +33,7 @@ class Ollama(LlamaCpp):
     name = "ollama"
     aliases: tuple[str, ...] = ()
     newest_version = "0.33"
+    settings_flags: dict[str, str] = {}
 
     def resolve_version(self, version: str) -> str:
         return within(version, engine="ollama", oldest="0.30", newest=self.newest_version)

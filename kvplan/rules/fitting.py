@@ -8,7 +8,9 @@ from kvplan.domain.deployment import Deployment
 from kvplan.domain.interval import Interval
 from kvplan.errors import KvplanError
 from kvplan.rules.context import Context
+from kvplan.rules.gguf_models import is_llama_server
 from kvplan.rules.gpu_share import GpuShare, share_of
+from kvplan.rules.llama_wording import room_on_device
 from kvplan.rules.wording import spelled
 from kvplan.strategies import find_strategy
 from kvplan.units import gib, to_gib
@@ -25,7 +27,8 @@ def level_of(need: Interval, limit: Interval) -> str | None:
 
 def weights_level(share: GpuShare) -> str | None:
     """Whether weights and overheads leave anything for KV."""
-    return level_of(Interval.exact(0.0), share.free) if share.fixed_pool else _room(share.free)
+    level = level_of(Interval.exact(0.0), share.free) if share.fixed_pool else _room(share.free)
+    return "warn" if level is not None and share.flexible else level
 
 
 def request_level(context: Context) -> str | None:
@@ -33,7 +36,8 @@ def request_level(context: Context) -> str | None:
     judged = context.judged
     if judged is None or judged.share is None or judged.length_tokens is None or judged.share.spills:
         return None
-    return level_of(judged.share.kv_bytes(judged.length_tokens), judged.share.pool)
+    level = level_of(judged.share.request_bytes(judged.length_tokens), judged.share.pool)
+    return "warn" if level is not None and judged.share.flexible else level
 
 
 def users_level(context: Context) -> str | None:
@@ -50,6 +54,8 @@ def room_for_weights(context: Context) -> str | None:
     judged = context.judged
     if judged is None or context.host is None:
         return None
+    if is_llama_server(context.found.engine):
+        return room_on_device(context)
     deployment, installed = judged.deployment, context.host.gpus
     tp = deployment.layout.tp * 2
     while tp <= installed:

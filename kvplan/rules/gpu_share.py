@@ -7,7 +7,7 @@ KV pool = budget - (weights - what is kept in host memory) - activations - runti
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kvplan.assess.frame import Frame, plan_ends
 from kvplan.core.kv_cache import growing_bytes_per_token
@@ -33,6 +33,18 @@ class GpuShare:
     pool: Interval
     fixed_pool: bool = False
     """The pool is what the file says, not what is left."""
+    flexible: bool = False
+    """The engine gives the CPU the layers that do not fit: too much is slow, and starts all the same."""
+    sequences: int = 1
+    """Sequences whose KV is taken from the start: one, or every slot of an engine without pages."""
+    kv_fraction: float = 1.0
+    """Of the KV, what lies on the GPU: that of the layers that are there."""
+
+    def with_weights(self, low_factor: float, high_factor: float) -> GpuShare:
+        """The same with weights that are known less well."""
+        weights = Interval(self.weights.low * low_factor, self.weights.best, self.weights.high * high_factor)
+        wider = replace(self, weights=weights)
+        return wider if self.fixed_pool else replace(wider, pool=wider.free)
 
     @property
     def spills(self) -> bool:
@@ -50,7 +62,11 @@ class GpuShare:
 
     def kv_bytes(self, tokens: float, users: float = 1.0) -> Interval:
         """KV of so many users with such a context, on the fullest GPU."""
-        return Interval(*(resident_kv_bytes(plan, tokens, sequences_per_replica(plan, users)) for plan in self.plans))
+        return Interval(*(self._kv(plan, tokens, sequences_per_replica(plan, users)) for plan in self.plans))
+
+    def request_bytes(self, tokens: float) -> Interval:
+        """KV of one request of so many tokens; where slots are reserved, of every slot."""
+        return Interval(*(self._kv(plan, tokens, float(self.sequences)) for plan in self.plans))
 
     def pool_tokens(self) -> int | None:
         """Tokens that the pool holds at the best estimate; None for a cache that does not grow."""
@@ -65,15 +81,18 @@ class GpuShare:
         """Users with such a context that fit in the pool, at the same three ends."""
         return Interval(*(float(self._users(end, tokens)) for end in (2, 1, 0)))
 
+    def _kv(self, plan: Plan, tokens: float, sequences: float) -> float:
+        return self.kv_fraction * resident_kv_bytes(plan, tokens, sequences)
+
     def _longest(self, end: int) -> int:
-        plan, pool = self.plans[end], self.pool[2 - end]
+        plan, pool, sequences = self.plans[end], self.pool[2 - end], float(self.sequences)
         block = max(int(plan.kv[0].block_tokens), 1)
-        return block * _most(lambda blocks: resident_kv_bytes(plan, blocks * block, 1.0) <= pool, MOST_TOKENS // block)
+        return block * _most(lambda blocks: self._kv(plan, blocks * block, sequences) <= pool, MOST_TOKENS // block)
 
     def _users(self, end: int, tokens: float) -> int:
         plan, pool = self.plans[end], self.pool[2 - end]
         return _most(
-            lambda users: resident_kv_bytes(plan, tokens, sequences_per_replica(plan, float(users))) <= pool, MOST_USERS
+            lambda users: self._kv(plan, tokens, sequences_per_replica(plan, float(users))) <= pool, MOST_USERS
         )
 
 

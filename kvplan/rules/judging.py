@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from kvplan.assess import assess
+from dataclasses import replace
+
+from kvplan.assess import assess_frame
 from kvplan.assess.frame import Frame
 from kvplan.assess.judge import find_excuse
 from kvplan.assess.methods import check_method
@@ -11,25 +13,32 @@ from kvplan.deployments.as_words import Translated
 from kvplan.domain.assessment import StrategyAssessment
 from kvplan.rules.context import Judged
 from kvplan.rules.gpu_share import GpuShare, share_of
+from kvplan.rules.llama_placement import Placement
 from kvplan.strategies import find_strategy
 from kvplan.units import gib
 
 
-def judged_deployment(frame: Frame, translated: Translated, length: int | None, length_by: str) -> Judged:
+def judged_deployment(
+    frame: Frame, translated: Translated, length: int | None, length_by: str, placement: Placement | None = None
+) -> Judged:
     """The assessment of what the file configures. UnknownName for a strategy or method that there is not."""
     deployment = frame.deployment
-    strategies = strategies_of(translated)
+    strategies = strategies_of(translated) if placement is None else placement.strategies
     check_method(deployment.method, strategies)
-    assessment = assess(deployment, strategies)
+    assessment = assess_frame(frame, strategies)
     configured = (best_first(assessment.strategies) or [assessment.strategies[0]])[0]
     if not configured.works:
         configured = closest(assessment.strategies) or configured
-    offloaded = gib(translated.number("cpu_offload_gb") or 0.0)
+    offloaded = gib(translated.number("cpu_offload_gb") or 0.0) if placement is None else placement.offloaded_bytes
+    share = _share(frame, configured, offloaded, translated.number("kv_cache_memory_bytes"))
+    if share is not None and placement is not None:
+        share = replace(share, flexible=placement.flexible, sequences=placement.slots.reserved,
+                        kv_fraction=placement.kv_fraction)  # fmt: skip
     return Judged(
         frame=frame,
         assessment=assessment,
         configured=configured,
-        share=_share(frame, configured, offloaded, translated.number("kv_cache_memory_bytes")),
+        share=share,
         length_tokens=length,
         length_by=length_by,
     )

@@ -27,6 +27,8 @@ def check(context: Context) -> Iterator[Finding]:
     pool = f" and {gib_text(share.pool.best)} of KV as asked for" if share.fixed_pool else ""
     taken = share.budget.best - share.free.best
     likely = "" if level == "fail" else " at the best estimate"
+    if share.flexible:
+        likely = ": the CPU takes the layers that do not fit"
     message = (
         f"{gib_text(share.weights.best)} of {scheme} weights, {gib_text(share.overheads.best)} of activations, "
         f"runtime and graphs{pool} need {gib_text(taken)} of {gib_text(share.budget.best)}{each_gpu(context)}{likely}"

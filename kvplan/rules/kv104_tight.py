@@ -45,6 +45,8 @@ def _tight(context: Context) -> Iterator[Finding]:
     judged = context.judged
     if judged is None or judged.share is None or judged.share.spills or weights_level(judged.share) is not None:
         return
+    if judged.share.flexible:
+        return  # what does not fit goes to the CPU
     if request_level(context) is not None or users_level(context) is not None:
         return
     need, what = _need(context, judged, judged.share)
@@ -79,7 +81,8 @@ def _need(context: Context, judged: Judged, share: GpuShare) -> tuple[Interval |
     """The larger of what the stated users and the longest request need, and its words."""
     workload, found = judged.deployment.workload, []
     if judged.length_tokens is not None:
-        found.append((share.kv_bytes(judged.length_tokens), f"{judged.length_tokens:,} tokens of one request"))
+        whose = "one request" if share.sequences == 1 else f"each of {share.sequences} slots"
+        found.append((share.request_bytes(judged.length_tokens), f"{judged.length_tokens:,} tokens of {whose}"))
     if context.has("users", "context"):
         words = f"{workload.users:,} users of {judged.load_words}"
         found.append((share.kv_bytes(judged.load_tokens, workload.users), words))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeVar
 
 from kvplan.assess import build_frame, with_compute_device
 from kvplan.assess.frame import Frame
@@ -16,6 +17,7 @@ from kvplan.errors import CannotJudge, InputError, KvplanError
 from kvplan.rules.context import LENGTHENING, Context, Judged, Problem
 from kvplan.rules.judging import judged_deployment
 from kvplan.rules.kv_types import missing_kernel
+from kvplan.rules.llama_server import LlamaServer
 from kvplan.rules.named import settings_named_in
 from kvplan.rules.spread import Spread, spread_of
 from kvplan.rules.surroundings import contained, several
@@ -27,6 +29,7 @@ from kvplan.rules.which_model import which_model
 _FORMS_WITH_PATHS = ("kvplan", "vllm-config")
 MOST_NODES = 1024
 """Hosts that one replica is judged over."""
+T = TypeVar("T")
 _SIXTEEN_BIT = {"bf16", "fp16", "fp32"}
 
 
@@ -46,6 +49,7 @@ class _LookUp:
         self.spread: Spread | None = None
         self.declared: Model | None = None
         self.stopped = False
+        self.llama = LlamaServer.of(found, self.translated, around.catalog)
 
     def context(self) -> Context:
         self._settings()
@@ -77,6 +81,8 @@ class _LookUp:
                 Problem("KV416", complaint.level, complaint.message, complaint.place, complaint.remedy)
             )
             self.stopped = self.stopped or complaint.stops
+        if self.llama is not None:
+            self.problems += self.llama.problems()
         try:
             self.spread = spread_of(self.translated.values.get("context"), self.around.folder)
         except InputError as error:
@@ -88,16 +94,29 @@ class _LookUp:
             if not any(item.name == "model" for item in self.found.unresolved):
                 self._stop("KV412", "unknown", "no model is named", remedy="name it in the file")
             return None
-        chosen = which_model(self.found, name, self.around)
-        self.problems += [chosen.problem] if chosen.problem is not None else []
-        model = chosen.model
-        if model is None:
-            self.stopped = True
-            return None
+        model = self._named(name)
         self.declared = model
+        if model is None:
+            return None
         if self.translated.is_on("disable_hybrid_kv_cache_manager") or "hybrid_manager_off_by" in self.found.settings:
             model = model._replace(kv=tuple(layers._replace(window_tokens=None) for layers in model.kv))
         return model
+
+    def _named(self, name: str) -> Model | None:
+        if self.llama is not None:
+            return self._kept(self.llama.model(self.around.facts.model(name) or name))
+        chosen = which_model(self.found, name, self.around)
+        self.problems += [chosen.problem] if chosen.problem is not None else []
+        self.stopped = self.stopped or chosen.model is None
+        return chosen.model
+
+    def _kept(self, found: T | Problem) -> T | None:
+        """What was found; a problem instead stops the verdict."""
+        if isinstance(found, Problem):
+            self.problems.append(found)
+            self.stopped = True
+            return None
+        return found
 
     def _host(self) -> Host | None:
         try:
@@ -140,7 +159,7 @@ class _LookUp:
     def _judged(self, words: Words, model: Model, host: Host) -> Judged | None:
         values = self.translated.values
         weights = self._weights(words, model)
-        length, by = self._length(words, model)
+        length, by = self._length(words, model) if self.llama is None else self.llama.length(model, host)
         if any(name in values for name in LENGTHENING) and length is not None:
             model = model._replace(max_context_tokens=max(length, model.max_context_tokens or 0))
         limit = model.max_context_tokens
@@ -150,6 +169,9 @@ class _LookUp:
         changed = words._replace(weights=weights, max_model_len=None, context=context, gpus=gpus)
         if isinstance(context, int) and not _holds(words, context):
             changed = changed._replace(prompt_tokens=None, output_tokens=None)
+        if self.llama is not None:
+            server = changed._replace(gpus=words.gpus)
+            return None if self.stopped else self._kept(self.llama.judged(server, model, host, (capped, by)))
         missing = missing_kernel(changed, model, host)
         if missing is not None:
             self._stop("KV415", missing[0], missing[1], "kv_cache_dtype", remedy=missing[2])

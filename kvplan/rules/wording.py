@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kvplan.domain.interval import Interval
 from kvplan.rules.context import Context
+from kvplan.rules.llama_wording import spelled_for_server
 from kvplan.units import to_gib
 
 _FLAGS = {"tp": "tensor-parallel-size", "dp": "data-parallel-size", "pp": "pipeline-parallel-size"}
@@ -29,6 +30,9 @@ def figures_of(value: Interval) -> dict[str, int]:
 
 def spelled(context: Context, name: str, value: object) -> str:
     """``--max-model-len 7344``, ``max-model-len: 7344`` or ``max_model_len = 7344``."""
+    server = spelled_for_server(context, name, value)
+    if server is not None:
+        return server
     flag = _FLAGS.get(name, name.replace("_", "-"))
     if context.found.form == "kvplan":
         text = f'"{value}"' if isinstance(value, str) else str(value)
