@@ -26,13 +26,14 @@ spec:
     spec:
       containers:
       - name: vllm
-        image: vllm/vllm-openai:v0.10.2
+        image: vllm/vllm-openai:v0.23.0
         args:
         - --model=meta-llama/Llama-3.1-8B-Instruct
         - --max-model-len=16384
         - --gpu-memory-utilization=0.9
         resources:
           limits: {nvidia.com/gpu: 1, cpu: 8, memory: 200Gi}
+        env: [{name: OMP_NUM_THREADS, value: "4"}]
 """
 LARGER = POD.replace("=0.9", "=0.6").replace(
     "        resources", "        - --kv-offloading-size=96\n        resources"
@@ -65,7 +66,7 @@ def test_the_sentence_that_a_reviewer_reads(top: Path) -> None:
     (chat,) = [item for item in answer.deployments if item.shown[0].found.name == "chat"]
     assert chat.status == "changed"
     words = sentence(chat)
-    assert words.startswith("KV pool 421k -> ") and " tokens, pinned host memory +96 GiB, " in words
+    assert words.startswith("KV pool 437k -> ") and " tokens, pinned host memory +96 GiB, " in words
     assert words.endswith("still FITS")
     settings = {item.name: item for item in chat.settings}
     assert list(settings) == ["gpu_memory_utilization", "kv_offloading_size"]
