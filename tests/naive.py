@@ -91,7 +91,8 @@ def kv_bytes_of_sequence(layers: list[Layer], tokens: int, ranks: int, storage: 
 
 
 def kv_bytes_in_flight(layers: list[Layer], lengths: list[int], ranks: int, storage: Storage) -> float:
-    """Bytes of the largest prefill step on the fullest rank: prompts fill it token by token until it is full."""
+    """Bytes of the largest prefill step on the fullest rank: what prompts have beyond their windows fills it token by
+    token until it is full."""
     fullest = 0.0
     for rank in range(ranks):
         total = 0.0
@@ -100,7 +101,7 @@ def kv_bytes_in_flight(layers: list[Layer], lengths: list[int], ranks: int, stor
                 continue
             taken = 0
             for length in lengths:
-                for _ in range(length):
+                for _ in range(length - slots_held(layer, length, storage)):
                     if taken < storage.chunk_tokens:
                         taken += 1
                         total += token_bytes(layer, heads_on_rank(layer, ranks, rank), storage)

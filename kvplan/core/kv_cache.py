@@ -79,12 +79,16 @@ def bounded_read_bytes(kv: KvGrowths, tokens: float) -> float:
     return total
 
 
-def in_flight_bytes(kv: KvGrowths, tokens: float) -> float:
-    """Bytes that windowed layers hold beyond their windows for the ``tokens`` at most that a step prefills."""
+def in_flight_bytes(kv: KvGrowths, tokens: float, sequences: float) -> float:
+    """Bytes that windowed layers hold beyond their windows while a step prefills sequences of so many tokens.
+
+    At most the tokens that the sequences have beyond their windows: vLLM holds min(window - 1 + in flight, tokens).
+    """
     total = 0.0
     for growth in kv:
         if growth.window_tokens > 0.0:
-            total += growth.bytes_per_token * min(growth.in_flight_tokens, tokens)
+            beyond = sequences * max(tokens - reserved_tokens(growth, tokens), 0.0)
+            total += growth.bytes_per_token * min(growth.in_flight_tokens, beyond)
     return total
 
 

@@ -44,7 +44,7 @@ def resident_kv_bytes(plan: Plan, context_tokens: float, sequences: float) -> fl
     """
     kept_tokens = min(plan.charges.resident_tokens, context_tokens)
     one = kept_tokens * growing_bytes_per_token(plan.kv) + bounded_bytes(plan.kv, context_tokens)
-    in_flight = in_flight_bytes(plan.kv, sequences * context_tokens)
+    in_flight = in_flight_bytes(plan.kv, context_tokens, sequences)
     unused = max(plan.limits.state_pool_bytes - sequences * fixed_bytes(plan.kv), 0.0)
     return growing_resident_bytes(plan, context_tokens, sequences) + sequences * one + in_flight + unused
 

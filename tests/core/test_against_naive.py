@@ -232,7 +232,7 @@ def test_an_engine_pads_what_the_oracle_counts_exactly() -> None:
         assert sequence_bytes(growth, float(tokens)) == naive.kv_bytes_of_sequence(layers, tokens, 1, storage)
         for sequences in (1, 3):
             slow = naive.kv_bytes_in_flight(layers, [tokens] * sequences, 1, storage)
-            assert in_flight_bytes(growth, float(sequences * tokens)) == slow
+            assert in_flight_bytes(growth, float(tokens), float(sequences)) == slow
 
 
 def test_the_oracle_by_hand() -> None:
@@ -246,7 +246,9 @@ def test_the_oracle_by_hand() -> None:
     assert naive.kv_bytes_of_sequence(window, 100, 1, naive.Storage(1.0, 0.0, 4)) == 8  # 3 of one block, 1 of the next
     assert naive.kv_bytes_of_sequence(window, 4, 1, naive.Storage(1.0, 0.0, 4)) == 4
     assert naive.kv_bytes_in_flight(window, [100, 100], 1, naive.Storage(1.0, chunk_tokens=64)) == 64
-    assert naive.kv_bytes_in_flight(window, [10, 10], 1, naive.Storage(1.0, chunk_tokens=64)) == 20
+    assert (
+        naive.kv_bytes_in_flight(window, [10, 10], 1, naive.Storage(1.0, chunk_tokens=64)) == 12
+    )  # 6 of each beyond its window
     assert naive.buffer_share(32, 1) == naive.Fraction(1, 16)
     assert naive.buffer_share(32, 4) == naive.Fraction(1, 4)  # two of a GPU's own eight layers
     assert [naive.turns_waited(4, count) for count in (1, 2, 4, 9)] == [4, 2, 1, 1]
