@@ -82,7 +82,8 @@ class Branches:
         self.after(words, start)
         one = words[0] if len(words) == 1 and not re.search(r"[*?{]", words[0].text) else None
         reason = one.unresolved if one else f"${loop[1]} varies in a loop or is read as input"
-        value = Expansion(one.text if one else "", place=self.reader.place(start), reason=reason)
+        optional = one is not None and one.optional
+        value = Expansion(one.text if one else "", place=self.reader.place(start), reason=reason, optional=optional)
         self.state.assign(loop[1], value)
 
     def _case(self, start: int) -> None:

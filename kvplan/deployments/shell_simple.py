@@ -35,7 +35,8 @@ def simple_command(walker: Walker) -> None:
         return
     at = walker.position
     words = walker.reader.command(at)
-    statement = Statement(words, walker.reader, walker.state, {name: value for name, value, _ in assigned}, at)
+    prefix = {name: value for name, value, _ in assigned}
+    statement = Statement(words, walker.reader, walker.state, prefix, at, source=walker.shared.source)
     statement.spans = list(walker.reader.spans)
     walker.after(words, at)
     following = walker.text[walker.position : walker.position + 2]
@@ -114,7 +115,7 @@ def _value(walker: Walker, start: int, named: int) -> Expansion:
         pieces = tuple(inner.command(0))
         if len(pieces) > 1:
             return Expansion(read[0].text, pieces, place, read[0].unresolved)
-    return Expansion(read[0].text, place=place, reason=read[0].unresolved)
+    return Expansion(read[0].text, place=place, reason=read[0].unresolved, optional=read[0].optional)
 
 
 def _keep(walker: Walker, assigned: list[tuple[str, Expansion, bool]]) -> None:
