@@ -115,7 +115,7 @@ def _value(walker: Walker, start: int, named: int) -> Expansion:
         pieces = tuple(inner.command(0))
         if len(pieces) > 1:
             return Expansion(read[0].text, pieces, place, read[0].unresolved)
-    return Expansion(read[0].text, place=place, reason=read[0].unresolved, optional=read[0].optional)
+    return Expansion(read[0].text, place=place, reason=read[0].unresolved, outside=read[0].optional)
 
 
 def _keep(walker: Walker, assigned: list[tuple[str, Expansion, bool]]) -> None:

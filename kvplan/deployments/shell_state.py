@@ -206,7 +206,7 @@ def _merged(name: str, values: list[Expansion]) -> Expansion | None:
 
 def _from_outside(value: Expansion) -> bool:
     """Given by the caller, or by a variable that nothing in the file sets."""
-    return value.reason is not None and (value.optional or _FROM_CALLER.match(value.text) is not None)
+    return value.reason is not None and (value.outside or _FROM_CALLER.match(value.text) is not None)
 
 
 def _same(one: Expansion, other: Expansion) -> bool:
