@@ -59,6 +59,8 @@ def value_of(script: str, name: str = "max_model_len") -> object:
     "X=4096\nwhile getopts 'm:' o; do case $o in m) X=$OPTARG ;; esac; done\nvllm serve m --max-model-len $X",
     'X=4096\nfor a in "$@"; do\n  case $a in --len=*) X="${a#*=}" ;; esac\ndone\nvllm serve m --max-model-len $X',
     'X=4096\nif [ -n "$GIVEN" ]; then X=$GIVEN; fi\nvllm serve m --max-model-len $X',
+    'M=a-7B\nif [[ $M == *"8B"* ]] || [[ $M == *"7B"* ]]; then X=4096; else X=1; fi\nvllm serve m --max-model-len $X',
+    "N=1\nif [ -f x ] && (( N > 1 )); then X=1; else X=4096; fi\nvllm serve m --max-model-len $X",
     "$(which vllm) serve m --max-model-len 4096",
     "docker run --entrypoint vllm me/own serve m --max-model-len 4096",
     "docker run --ipc host -p8000:8000 me/vllm-own --model m --max-model-len 4096",
