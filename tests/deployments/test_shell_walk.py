@@ -188,3 +188,10 @@ def test_a_container_around_a_text_for_a_shell(tmp_path: Path) -> None:
         {"model": "m", "engine": "vllm@0.9.1", "memory_limit": "8Gi", "gpus": 2, "shm_size": "64Mi",
          "omp_num_threads": 4},
     ]  # fmt: skip
+
+
+def test_a_command_over_several_lines_in_a_variable() -> None:
+    script = 'CMD="vllm serve m \\\n  --max-model-len 4096 \\\n  -tp 2"\nCMD="$CMD --enforce-eager"\n$CMD &\n'
+    assert kit.lines(kit.one("#!/bin/bash\n" + script, "a.sh")) == {
+        "model": 2, "max_model_len": 3, "tp": 4, "enforce_eager": 5,
+    }  # fmt: skip
