@@ -91,7 +91,7 @@ def _container(argv: Argv) -> Command | None:
         return None
     state = ShellState(argv.environment)
     reader = ShellReader("", argv.place.path, argv.place.line, state.lookup)
-    return started(Statement(argv.words, reader, state, {}, 0))
+    return started(Statement(argv.words, reader, state, {}, 0, source=argv.source))
 
 
 def _own_engine(argv: Argv) -> EngineCommand | None:

@@ -7,7 +7,7 @@ import re
 from kvplan.deployments.argv import Word
 from kvplan.deployments.shell_expansions import Expansion
 from kvplan.deployments.shell_state import ShellState
-from kvplan.deployments.shell_tests import arithmetic_holds, case_holds, test_holds
+from kvplan.deployments.shell_tests import arithmetic_holds, both, case_holds, either, test_holds
 from kvplan.deployments.shell_words import ShellReader
 
 BLANK = re.compile(r"(?:[ \t\r]+|\\\r?\n)+")
@@ -15,6 +15,7 @@ KEYWORD = re.compile(r"(if|then|elif|else|fi|for|select|while|until|do|done|case
 _LOOP = re.compile(r"(?:for|select)[ \t]+([A-Za-z_]\w*)(?:[ \t]+in\b)?")
 _CASE = re.compile(r"case[ \t]+(.{1,300}?)[ \t]+in(?=\s|$)")
 _PATTERN = re.compile(r"\s*(?:#[^\n]*\n\s*)*(?!esac\b)\(?([^)\n]{0,300})\)")
+MOST_TESTS = 20
 _CLOSED_BY = {"fi": "if", "done": "loop", "esac": "case"}
 
 
@@ -64,13 +65,28 @@ class Branches:
             self.state.branch(case_holds(self._open[-1][1], patterns), last=patterns == "*")
 
     def _condition(self) -> bool | None:
-        blank = BLANK.match(self.text, self.position)
-        start = blank.end() if blank else self.position
+        """How the tests behind ``if`` come out, those joined by ``&&`` and ``||`` from the left to the right."""
+        position, joined = self.position, ""
+        result: bool | None = None
+        for _ in range(MOST_TESTS):
+            blank = BLANK.match(self.text, position)
+            outcome, position = self._test(blank.end() if blank else position)
+            result = outcome if not joined else either(result, outcome) if joined == "||" else both(result, outcome)
+            blank = BLANK.match(self.text, position)
+            position = blank.end() if blank else position
+            joined = self.text[position : position + 2]
+            if joined not in ("&&", "||"):
+                return None if joined[:1] == "|" else result
+            position += 2
+        return None
+
+    def _test(self, start: int) -> tuple[bool | None, int]:
+        """One test and where it ends."""
         if self.text.startswith("((", start):
-            return arithmetic_holds(self.text, start, self.state.lookup)
+            end = self.text.find("))", start, start + 1000)
+            return arithmetic_holds(self.text, start, self.state.lookup), end + 2 if end >= 0 else start + 2
         words = self.reader.command(start)
-        more = self.text[self.reader.position : self.reader.position + 2]
-        return None if more in ("&&", "||") or more[:1] == "|" else test_holds(words)
+        return test_holds(words), self.reader.position
 
     def _loop(self, start: int) -> None:
         loop = _LOOP.match(self.text, start)
@@ -82,7 +98,8 @@ class Branches:
         self.after(words, start)
         one = words[0] if len(words) == 1 and not re.search(r"[*?{]", words[0].text) else None
         reason = one.unresolved if one else f"${loop[1]} varies in a loop or is read as input"
-        value = Expansion(one.text if one else "", place=self.reader.place(start), reason=reason)
+        optional = one is not None and one.optional
+        value = Expansion(one.text if one else "", place=self.reader.place(start), reason=reason, optional=optional)
         self.state.assign(loop[1], value)
 
     def _case(self, start: int) -> None:

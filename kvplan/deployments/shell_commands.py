@@ -24,7 +24,6 @@ from kvplan.deployments.shell_started import container_environment, first_name, 
 from kvplan.deployments.shell_state import ShellState
 from kvplan.deployments.shell_walk import MOST_DEPTH, Shared, Statement, Walker
 from kvplan.deployments.shell_words import LONGEST_COMMAND, Heredoc, ShellReader
-from kvplan.deployments.variable_files import environment_words, variables_in
 
 _SPEAKERS = {"echo", "printf", "pkill", "pgrep", "grep", "egrep", "kill", "cat", "which", "log", "info", "die", "pip",
              "warn", "error", "docker-compose", "sed", "awk", "help", "usage", "print", "pip3", "trap", "hash", "type",
@@ -65,7 +64,7 @@ class _Collector:
         if words[0].text == "eval" and any(re.search(r"[\"']", word.text) for word in words):
             _inside(" ".join(word.text for word in words[1:]), walker, words[-1].place.line, walker.state)
         elif (command := started(statement)) is not None:
-            self._add(self.found, _with_files(command, walker.shared.source), walker)
+            self._add(self.found, command, walker)
         else:
             self._nested(statement, walker)
         if len(self.found) > before:
@@ -132,16 +131,6 @@ class _Collector:
             _inside(re.sub(r'\\(["\\$`])', r"\1", raw[1:-1]), walker, line, walker.state)
         else:
             _inside(word.text, walker, word.place.line, walker.state)
-
-
-def _with_files(command: Command, source: Source | None) -> Command:
-    """A command with the variables of ``docker run --env-file``, which ``-e`` overrides."""
-    given: dict[str, Word] = {}
-    for name, word in command.container.options if command.container is not None else ():
-        file = source.beside(word.text) if name == "--env-file" and source is not None else None
-        if isinstance(file, Source):
-            given |= environment_words(variables_in(file))
-    return replace(command, environment={**given, **command.environment}) if given else command
 
 
 def _state_inside(statement: Statement, index: int, walker: Walker) -> ShellState:

@@ -31,6 +31,9 @@ class Expansion:
     place: Place | None = None
     reason: str | None = None
     optional: bool = False
+    """It stands for words that are usually none."""
+    outside: bool = False
+    """It is handed on from outside the script, so that the script's own value holds without it."""
 
 
 Lookup = Callable[[str], Expansion]

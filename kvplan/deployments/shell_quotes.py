@@ -19,6 +19,7 @@ _FLAG_OR_NOTHING = re.compile(r"^(?:--?[\w-]+=)?$")
 _PLAIN = re.compile(r"[^\s\\'\"`$<>;|&)#]+")
 _PLAIN_QUOTED = re.compile(r"[^\\\"`$]+")
 _OWN_FOLDER = re.compile(r"^\$\([^;|]*\b(?:dirname\b|BASH_SOURCE)[^;|]*(?:\$0|\$\{0|BASH_SOURCE)[^;|]*\)$")
+_WHICH = re.compile(r"^\$\((?:which|command[ \t]+-v|type[ \t]+-p)[ \t]+([\w./-]+)\)$")
 _BALANCED = {"(": re.compile(r"\\.|'[^'\n]*'|[()]", re.DOTALL), "{": re.compile(r"\\.|[{}]", re.DOTALL)}
 MOST_DEPTH = 8
 LONGEST_EXPANSION = 100_000
@@ -159,8 +160,9 @@ class ShellText:
         if following == "(":
             self._skip_balanced("(", ")")
             written = self.text[start : self.position]
-            if _OWN_FOLDER.match(written):
-                self._add(".")
+            found = _WHICH.match(written)
+            if found is not None or _OWN_FOLDER.match(written):
+                self._add(found[1] if found is not None else ".")
             else:
                 self._unknown("a command or arithmetic expansion is never executed", text=written)
         elif following == "{":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from kvplan.deployments.argv import Word
+from kvplan.deployments.commands import engine_words
 from kvplan.deployments.interface import Source
 from kvplan.deployments.shell_expansions import Expansion
 from kvplan.deployments.shell_walk import MOST_DEPTH, Statement, Walker
@@ -35,7 +36,8 @@ def simple_command(walker: Walker) -> None:
         return
     at = walker.position
     words = walker.reader.command(at)
-    statement = Statement(words, walker.reader, walker.state, {name: value for name, value, _ in assigned}, at)
+    prefix = {name: value for name, value, _ in assigned}
+    statement = Statement(words, walker.reader, walker.state, prefix, at, source=walker.shared.source)
     statement.spans = list(walker.reader.spans)
     walker.after(words, at)
     following = walker.text[walker.position : walker.position + 2]
@@ -108,13 +110,14 @@ def _value(walker: Walker, start: int, named: int) -> Expansion:
             return Expansion(words=known.words, place=place)
     if not read:
         return Expansion("", place=place)
-    if read[0].unresolved is not None and raw[:1] == '"' == raw[-1:] and re.search(r"[ \t\n]", raw):
+    command = engine_words().search(read[0].text) is not None  # its words keep their lines
+    if (command or read[0].unresolved is not None) and raw[:1] == '"' == raw[-1:] and re.search(r"[ \t\n]", raw):
         inner = ShellReader(raw[1:-1].replace('\\"', '"'), reader.path, place.line, reader.lookup)
         inner.marks = reader.marks
         pieces = tuple(inner.command(0))
-        if len(pieces) > 1:
+        if len(pieces) > 1 and inner.position >= len(inner.text):
             return Expansion(read[0].text, pieces, place, read[0].unresolved)
-    return Expansion(read[0].text, place=place, reason=read[0].unresolved)
+    return Expansion(read[0].text, place=place, reason=read[0].unresolved, outside=read[0].optional)
 
 
 def _keep(walker: Walker, assigned: list[tuple[str, Expansion, bool]]) -> None:

@@ -11,8 +11,10 @@ from kvplan.deployments.commands import engine_words, flags_in
 from kvplan.deployments.commands.interface import EngineCommand
 from kvplan.deployments.container import Invocation, engine_for, environment_of_docker, invocation_of
 from kvplan.deployments.found import Place
+from kvplan.deployments.interface import Source
 from kvplan.deployments.shell_expansions import Expansion
 from kvplan.deployments.shell_walk import Statement
+from kvplan.deployments.variable_files import environment_words, variables_in
 
 _NO_FLAGS = {"bash", "sh", "vllm", "python", "python3", "-c", "-lc"}
 _ASSIGNED = re.compile(r"^([A-Za-z_]\w*)=(.*)$", re.DOTALL)
@@ -107,8 +109,13 @@ def starts_bare(engine: EngineCommand) -> bool:
 
 
 def container_environment(statement: Statement, container: Invocation) -> dict[str, Word]:
-    """``-e NAME=value``, and the script's own value of ``-e NAME``."""
-    given = environment_of_docker(container)
+    """``-e NAME=value``, the script's own value of ``-e NAME``, and below them the files of ``--env-file``."""
+    files: dict[str, Word] = {}
+    for name, word in container.options:
+        file = statement.source.beside(word.text) if name == "--env-file" and statement.source is not None else None
+        if isinstance(file, Source):
+            files |= environment_words(variables_in(file))
+    given = files | environment_of_docker(container)
     for name, word in container.options:
         if name in ("-e", "--env") and "=" not in word.text:
             known = statement.state.lookup(word.text)

@@ -1,8 +1,8 @@
 """The variables of a script as it is read from top to bottom.
 
 A variable has the value that was assigned last. What only some branches assign is known where they agree; where one
-adds to a list that the other leaves alone, the words that may be there say so. A value that the caller gives (``$1``)
-leaves the script's own one in force, as a default does.
+adds to a list that the other leaves alone, the words that may be there say so. A value that comes from outside
+(``$1``, a variable that nothing sets) leaves the script's own one in force, as a default does.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kvplan.deployments.argv import Word
 from kvplan.deployments.found import Place
 from kvplan.deployments.shell_expansions import Expansion
 
-_FROM_CALLER = re.compile(r"^\$(?:[0-9@*]|OPTARG|\{[0-9]\}|\{OPTARG\})$")
+_FROM_CALLER = re.compile(r"^\$(?:[0-9@*]|OPTARG|\{(?:[0-9]|OPTARG)[^{}]*\})$")
 MOST_ASSIGNMENTS = 1000
 LONGEST_VALUE = 16_384
 """Characters of a variable, or words of an array: scripts that double a value over and over stay small."""
@@ -186,7 +186,7 @@ class ShellState:
 
 def _merged(name: str, values: list[Expansion]) -> Expansion | None:
     """What a variable holds behind branches that left it with these values."""
-    own = [value for value in values if not (value.reason and _FROM_CALLER.match(value.text))]
+    own = [value for value in values if not _from_outside(value)]
     different: list[Expansion] = []
     for value in own or values:
         if not any(_same(value, other) for other in different):
@@ -202,6 +202,11 @@ def _merged(name: str, values: list[Expansion]) -> Expansion | None:
         return Expansion(words=tuple(_maybe([_words(value) for value in different], reason)), place=different[0].place)
     place = next((value.place for value in different if value.place is not None), Place("", 0))
     return Expansion(reason=reason, place=place)
+
+
+def _from_outside(value: Expansion) -> bool:
+    """Given by the caller, or by a variable that nothing in the file sets."""
+    return value.reason is not None and (value.outside or _FROM_CALLER.match(value.text) is not None)
 
 
 def _same(one: Expansion, other: Expansion) -> bool:

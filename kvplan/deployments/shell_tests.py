@@ -63,6 +63,20 @@ def _outcome(texts: list[str], *, patterns: bool) -> bool | None:
     return None
 
 
+def both(one: bool | None, other: bool | None) -> bool | None:
+    """``&&`` of outcomes that may not be known."""
+    if one is False or other is False:
+        return False
+    return None if one is None or other is None else True
+
+
+def either(one: bool | None, other: bool | None) -> bool | None:
+    """``||`` of outcomes that may not be known."""
+    if one is True or other is True:
+        return True
+    return None if one is None or other is None else False
+
+
 def case_holds(subject: Word | None, patterns: str) -> bool | None:
     """Whether ``a|b*)`` takes this subject; None where either is not known."""
     if subject is None or subject.unresolved is not None or len(subject.text) > 200 or re.search(r"[$`]", patterns):

@@ -36,6 +36,7 @@ class Statement:
     start: int
     background: bool = False
     spans: list[tuple[int, int] | None] = field(default_factory=list)
+    source: Source | None = None
     variable: str = ""
     """The variable that keeps the words, of a command that is not run here."""
 

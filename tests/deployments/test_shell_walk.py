@@ -56,6 +56,12 @@ def value_of(script: str, name: str = "max_model_len") -> object:
     'CMD="vllm serve $M"\nCMD+=" --max-model-len 4096"\nbash -c "$CMD"',
     'CMD="vllm serve $M"\nCMD="$CMD --max-model-len 4096"\nssh host "$CMD"',
     "docker --context far container run vllm/vllm-openai:v1 m --max-model-len 4096",
+    "X=4096\nwhile getopts 'm:' o; do case $o in m) X=$OPTARG ;; esac; done\nvllm serve m --max-model-len $X",
+    'X=4096\nfor a in "$@"; do\n  case $a in --len=*) X="${a#*=}" ;; esac\ndone\nvllm serve m --max-model-len $X',
+    'X=4096\nif [ -n "$GIVEN" ]; then X=$GIVEN; fi\nvllm serve m --max-model-len $X',
+    'M=a-7B\nif [[ $M == *"8B"* ]] || [[ $M == *"7B"* ]]; then X=4096; else X=1; fi\nvllm serve m --max-model-len $X',
+    "N=1\nif [ -f x ] && (( N > 1 )); then X=1; else X=4096; fi\nvllm serve m --max-model-len $X",
+    "$(which vllm) serve m --max-model-len 4096",
     "docker run --entrypoint vllm me/own serve m --max-model-len 4096",
     "docker run --ipc host -p8000:8000 me/vllm-own --model m --max-model-len 4096",
     "docker run -e L=4096 me/own sh -c 'vllm serve m --max-model-len $L'",
@@ -157,3 +163,35 @@ def test_reading_that_is_given_up_is_said() -> None:
     found, unread = kit.read(f"#!/bin/bash\n{script}", "a.sh")
     assert found
     assert [item.level for item in unread] in ([], ["fail"])
+
+
+def test_what_a_batch_script_asks_for() -> None:
+    script = """#!/bin/bash
+#SBATCH --gres=gpu:a100:4
+#SBATCH --mem 200G
+#SBATCH --cpus-per-task=32
+srun vllm serve m -tp 4
+"""
+    item = kit.one(script, "job.sbatch")
+    assert kit.values(item) == {
+        "model": "m", "tp": "4", "gpus": 4, "gpu_product": "a100", "memory_limit": "200Gi", "cpu_limit": "32",
+    }  # fmt: skip
+    assert kit.lines(item)["memory_limit"] == 3
+
+
+def test_a_container_around_a_text_for_a_shell(tmp_path: Path) -> None:
+    (tmp_path / "box.env").write_text("OMP_NUM_THREADS=4\nLEN=4096\n", encoding="utf-8")
+    script = "docker run -m 8g --env-file box.env --gpus 2 vllm/vllm-openai:v0.9.1 bash -c 'vllm serve m'\n"
+    (tmp_path / "a.sh").write_text(script, encoding="utf-8")
+    found, _ = read_deployments([str(tmp_path)])
+    assert [kit.values(item) for item, _ in found] == [
+        {"model": "m", "engine": "vllm@0.9.1", "memory_limit": "8Gi", "gpus": 2, "shm_size": "64Mi",
+         "omp_num_threads": 4},
+    ]  # fmt: skip
+
+
+def test_a_command_over_several_lines_in_a_variable() -> None:
+    script = 'CMD="vllm serve m \\\n  --max-model-len 4096 \\\n  -tp 2"\nCMD="$CMD --enforce-eager"\n$CMD &\n'
+    assert kit.lines(kit.one("#!/bin/bash\n" + script, "a.sh")) == {
+        "model": 2, "max_model_len": 3, "tp": 4, "enforce_eager": 5,
+    }  # fmt: skip

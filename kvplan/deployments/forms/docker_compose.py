@@ -16,7 +16,7 @@ from kvplan.deployments.compose_services import Service, services_of
 from kvplan.deployments.compose_values import argv_of, environment_of, image_of, interpolation_of
 from kvplan.deployments.container import gpu_ids, threads_of
 from kvplan.deployments.docker_recipe import recipe_at
-from kvplan.deployments.found import FoundDeployment
+from kvplan.deployments.found import FoundDeployment, Place
 from kvplan.deployments.interface import Reading, Source, Unreadable
 from kvplan.deployments.interpolation import Interpolation
 from kvplan.deployments.launch import Launch, deployment_of
@@ -141,7 +141,7 @@ def _deployment(
     launch = Launch(
         engine=command.engine,
         arguments=command.arguments,
-        place=command.place,
+        place=_place(service, command),
         environment=command.environment,
         image=known_image or command.image,
         image_place=image.place if image is not None else None,
@@ -156,6 +156,12 @@ def _deployment(
         complaints=resources.complaints,
         source=service.source,
     )
+
+
+def _place(service: Service, command: Command) -> Place:
+    """Where the command stands; of one in another file the line of the service that starts it."""
+    own = command.place.path == service.source.path
+    return command.place if own else service.source.at(service.line)
 
 
 FORM = DockerCompose()

@@ -12,6 +12,7 @@ from kvplan.deployments.interface import Reading, Source, Unreadable
 from kvplan.deployments.launch import Launch, deployment_of
 from kvplan.deployments.shell_commands import MOST_COMMANDS, read_shell
 from kvplan.deployments.shell_started import Command
+from kvplan.deployments.slurm_directives import settings_of_slurm
 from kvplan.units import MIB
 
 _INSTALLED = r"^[^#\n]*\bpip3?[ \t]+install\b[^#\n]*?[\s\"']{package}(?:\[[\w,-]*\])?==(\d+\.\d+(?:\.\w+)*)"
@@ -77,13 +78,13 @@ def _deployment(command: Command, source: Source, version: str | None, number: i
         cards=gpu_ids(command.environment, given) if command.background else None,
     )
     name = source.stem + (f"-{number}" if number else "")
-    return deployment_of(launch, name=name, form=FORM.name, surroundings=_surroundings(command), source=source)
+    return deployment_of(launch, name=name, form=FORM.name, surroundings=_surroundings(command, source), source=source)
 
 
-def _surroundings(command: Command) -> list[Setting]:
-    """What the command's container and process are given of the host."""
+def _surroundings(command: Command, source: Source) -> list[Setting]:
+    """What the command's job, container and process are given of the host."""
     found = settings_of_docker(command.container) if command.container is not None else []
-    return [*found, *threads_of(command.environment)]
+    return [*settings_of_slurm(source), *found, *threads_of(command.environment)]
 
 
 FORM = ShellArgv()

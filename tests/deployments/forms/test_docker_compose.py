@@ -210,6 +210,7 @@ def test_a_script_and_a_dockerfile_of_the_tree(tmp_path: Path) -> None:
     assert (found["b"].value("model"), found["b"].value("max_model_len")) == ("n", "4096")
     assert found["b"].value("engine") == "vllm@0.9.2"
     assert "start" not in found
+    assert [str(found[name].place).rpartition("/")[2] for name in ("a", "b")] == ["c.yml:2", "c.yml:6"]
 
 
 def test_an_engine_hidden_in_an_image_is_a_question() -> None:
