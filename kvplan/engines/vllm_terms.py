@@ -29,6 +29,9 @@ _ALONE_GIB = {
 _CHARGED_CONTEXT_GIB = 1.8
 """Builds before 0.6.6 charge the CUDA context too: 1.79 GiB on one card, vllm#10511."""
 _FEW_SEQUENCES = 64
+NEW_BUDGET_SINCE = (0, 20)
+"""Utilization 0.92 by default, and CUDA graphs inside the budget. Source: config/cache.py and envs.py (
+VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS) of the released packages 0.19.1 and 0.20.0."""
 _WORTH_SAYING_BYTES = gib(0.1)
 _LOGS = "vLLM start-up logs, 0.6 to 0.33 (llm-d-planner DEBUG runs on H100, issues and public repositories)"
 
@@ -45,13 +48,13 @@ def gpu_of(deployment: Deployment) -> Gpu:
 
 
 def _utilization(deployment: Deployment, version: tuple[int, ...]) -> float:
-    return given(deployment.settings, "gpu_memory_utilization", 0.92 if version >= (0, 21) else 0.90)
+    return given(deployment.settings, "gpu_memory_utilization", 0.92 if version >= NEW_BUDGET_SINCE else 0.90)
 
 
 def budget(deployment: Deployment, version: tuple[int, ...]) -> Term:
     """Utilization x total; what is free where that is less, for vLLM does not start then."""
     host, utilization = deployment.host, _utilization(deployment, version)
-    total, source = gpu_of(deployment).hbm_bytes, "vLLM gpu_worker.py; default utilization 0.92 since 0.21, 0.90 before"
+    total, source = gpu_of(deployment).hbm_bytes, "vLLM gpu_worker.py; default utilization 0.92 since 0.20, 0.90 before"
     if host.unified_memory:
         total = total.map(lambda value: value * (host.gpu_share_fraction or 1.0) - host.os_reserve_bytes)
         formula = f"{utilization:g} x what the platform shows of the one pool"
@@ -151,8 +154,8 @@ def graphs(deployment: Deployment, version: tuple[int, ...]) -> Term:
     source = "0.29 + 0.017 x layers + 0.29 if MoE, GiB: estimates printed by vLLM 0.20 to 0.29 (p90 error 0.33)"
     if deployment.settings.enforce_eager:
         return Term(Interval.exact(0.0), "no graphs with --enforce-eager", source)
-    if version < (0, 21):
-        return Term(Interval.exact(0.0), "graphs live outside the budget before 0.21", source)
+    if version < NEW_BUDGET_SINCE:
+        return Term(Interval.exact(0.0), "graphs live outside the budget before 0.20", source)
     best = 0.29 + 0.017 * deployment.model.layers + (0.29 if deployment.model.experts else 0.0)
     low = 0.0 if version >= (0, 28) else max(best - 0.33, 0.0)
     return Term(Interval(low, best, best + 0.33).scaled(GIB), "CUDA-graph estimate", source)

@@ -9,6 +9,7 @@ from kvplan.catalog.calibration_saving import save_calibration
 from kvplan.domain.calibration import Calibration
 from kvplan.domain.deployment import Deployment
 from kvplan.engines.versions import release
+from kvplan.engines.vllm_terms import NEW_BUDGET_SINCE
 from kvplan.errors import InputError
 from kvplan.results.logged_start import log_source
 
@@ -84,9 +85,9 @@ def kept_terms(answer: CalibrateResult) -> dict[str, float]:
 
 
 def _settle_graphs(terms: dict[str, float], deployment: Deployment) -> None:
-    """Before 0.21 graphs were not charged; since 0.28 the activation contains them unless both are printed."""
+    """Before 0.20 graphs were not charged; since 0.28 the activation contains them unless both are printed."""
     version = release(deployment.engine.version)
-    if version < (0, 21):
+    if version < NEW_BUDGET_SINCE:
         terms.pop("graphs", None)
     elif version >= (0, 28) and "activation" in terms:
         terms.setdefault("graphs", 0.0)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from kvplan.deployments.found import FoundDeployment
 from kvplan.engines.versions import release
-from kvplan.engines.vllm_terms import free_at_start, startable
+from kvplan.engines.vllm_terms import NEW_BUDGET_SINCE, free_at_start, startable
 from kvplan.rules.card_mates import gpu_ids
 from kvplan.rules.context import Context
 from kvplan.rules.engine_facts import engine_name, pinned_version
@@ -20,8 +20,6 @@ from kvplan.rules.wording import figures_of, gib_span, gib_text, spelled
 ID = "KV103"
 TITLE = "the card is shared, or less of it is free than the engine takes"
 LEVEL = "fail"
-NEW_DEFAULT_SINCE = (0, 21)
-"""Default utilization 0.92; 0.90 before."""
 
 
 def check(context: Context) -> Iterator[Finding]:
@@ -71,7 +69,7 @@ def _utilization(found: FoundDeployment) -> float | None:
 
 
 def _default(version: str) -> float:
-    return 0.9 if version and release(version) < NEW_DEFAULT_SINCE else 0.92
+    return 0.9 if version and release(version) < NEW_BUDGET_SINCE else 0.92
 
 
 def _visible(context: Context) -> Iterator[Finding]:
@@ -81,7 +79,7 @@ def _visible(context: Context) -> Iterator[Finding]:
     utilization = context.number("gpu_memory_utilization")
     if not utilization:
         version = pinned_version(context)
-        utilization = 0.9 if version is not None and version < NEW_DEFAULT_SINCE else 0.92
+        utilization = 0.9 if version is not None and version < NEW_BUDGET_SINCE else 0.92
     wanted = judged.deployment.host.gpu.hbm_bytes.scaled(utilization)
     free = free_at_start(judged.deployment)
     if wanted.best <= free.best:

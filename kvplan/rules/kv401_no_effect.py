@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from kvplan.deployments.commands.flag_history import ignored_variables
 from kvplan.rules.context import Context
-from kvplan.rules.interface import Finding
+from kvplan.rules.interface import Finding, finding
 
 ID = "KV401"
 TITLE = "a setting has no effect"
@@ -18,7 +18,8 @@ LEVEL = "fail"
 
 def check(context: Context) -> Iterator[Finding]:
     found = context.found
-    for item in ignored_variables(found.engine, found.variables, found.settings):
+    known = list(ignored_variables(found.engine, found.variables, found.settings))
+    for item in known:
         yield Finding(
             ID,
             LEVEL,
@@ -28,3 +29,11 @@ def check(context: Context) -> Iterator[Finding]:
             figures={"name": item.name, "setting": item.setting, "source": item.source},
             remedy=item.instead,
         )
+    others = context.translated.values.get("ignored_variables")
+    names = [
+        name for name in (others if isinstance(others, tuple) else ()) if name not in {item.name for item in known}
+    ]
+    if names:
+        message = f"{found.engine} reads no variable {', '.join(names)}: it has no effect"
+        remedy = "num_gpu, num_ctx and the like are parameters of a Modelfile or of the request"
+        yield finding(ID, LEVEL, context, ("ignored_variables",), message, remedy=remedy)

@@ -48,11 +48,6 @@ class LlamaServer:
 
     def problems(self) -> Iterator[Problem]:
         """What the file says to no effect."""
-        names = self._translated.values.get("ignored_variables")
-        if isinstance(names, tuple):
-            message = f"Ollama reads no variable {', '.join(names)}: it has no effect"
-            remedy = "num_gpu, num_ctx and the like are parameters of a Modelfile or of the request"
-            yield Problem(_NO_EFFECT, "warn", message, self._found.where("ignored_variables"), remedy)
         unused = type_without_effect(self._engine, self._translated)
         if unused is not None:
             remedy = "OLLAMA_FLASH_ATTENTION=1, and f16, q8_0 or q4_0"

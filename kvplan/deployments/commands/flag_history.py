@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from kvplan.deployments.commands.flag_advice import CHANGED_DEFAULTS as CHANGED_DEFAULTS
 from kvplan.deployments.commands.flag_advice import INSTEAD
@@ -79,6 +79,8 @@ def not_there(engine: str, version: str, flags: Iterable[str]) -> Iterator[NotTh
         now = _padded(version)
     except InputError:
         return
+    if engine in _VERSIONS and now < _padded(_data(engine).OLDEST):
+        return  # older than every release that was read, or a tag that counts something else
     for flag in flags:
         life = life_of(engine, flag)
         if life is None:
@@ -133,7 +135,7 @@ def _padded(version: str) -> tuple[int, ...]:
 def _lives(engine: str) -> dict[str, Life]:
     if engine not in _VERSIONS:
         return {}
-    data = import_module(f"kvplan.deployments.commands.{_VERSIONS[engine]}")
+    data = _data(engine)
     table = import_module(f"kvplan.deployments.commands.{engine}_flags").TABLE
     added = {flag: version for version, flags in data.ADDED.items() for flag in flags.split()}
     removed = {flag: version for version, flags in data.REMOVED.items() for flag in flags.split()}
@@ -141,6 +143,10 @@ def _lives(engine: str) -> dict[str, Life]:
 
 
 def _source(engine: str) -> str:
-    data = import_module(f"kvplan.deployments.commands.{_VERSIONS[engine]}")
+    data = _data(engine)
     table = import_module(f"kvplan.deployments.commands.{engine}_flags").TABLE
     return f"argument definitions of {table.engine} {data.OLDEST} to {data.NEWEST}"
+
+
+def _data(engine: str) -> Any:
+    return import_module(f"kvplan.deployments.commands.{_VERSIONS[engine]}")
