@@ -35,7 +35,7 @@ def is_llama_server(engine: str) -> bool:
 
 def named_model(engine: str, text: str, catalog: tuple[str, ...]) -> Named | str:
     """The model, or the question that the name leaves open."""
-    names = _names(catalog_files(SHIPPED, catalog))
+    names = catalog_names(catalog)
     name = gguf_name(text) if engine != "ollama" else ollama_name(text)
     for spelling in (text, text.rsplit("/", 1)[-1]):
         found = names.find(spelling)
@@ -67,6 +67,11 @@ def weights_of_name(named: Named, model: Model, engine: str) -> tuple[str | None
     if len(gguf.candidates) == 3 or engine == "ollama":
         return DEFAULT_QUANTIZATION, None
     return None, f"how are the weights of {gguf.candidates[0]!r} stored? its name has no quantization such as Q4_K_M"
+
+
+def catalog_names(catalog: tuple[str, ...]) -> CatalogNames:
+    """Names of the catalogs' models as people write them."""
+    return _names(catalog_files(SHIPPED, catalog))
 
 
 @lru_cache(maxsize=4)

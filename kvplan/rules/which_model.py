@@ -7,13 +7,18 @@ from typing import NamedTuple
 
 from kvplan.catalog.models import model_table
 from kvplan.deployments.found import FoundDeployment
+from kvplan.deployments.gguf_names import GgufName, catalog_name
+from kvplan.deployments.quantized_names import unquantized
 from kvplan.domain.model import Model
 from kvplan.errors import KvplanError
 from kvplan.rules.context import Problem
+from kvplan.rules.gguf_models import catalog_names
 from kvplan.rules.loaded_rows import model_by_name
 from kvplan.rules.named import beside, model_in_path
 from kvplan.rules.which_host import Around
 from kvplan.units import shorten
+
+_SIXTEEN_BIT = {"bf16", "fp16", "fp32"}
 
 
 class WhichModel(NamedTuple):
@@ -34,7 +39,7 @@ def which_model(found: FoundDeployment, name: str, around: Around) -> WhichModel
             instead = _called_after(known, around)
             problem = _by_its_name(found, known, instead) if instead is not None else None
         if instead is None:
-            return WhichModel(None, _unknown(found, error))
+            return _quantized(found, known, around) or WhichModel(None, _unknown(found, error))
     try:
         return WhichModel(model_by_name(instead, around.catalog), problem)
     except KvplanError as error:
@@ -46,6 +51,27 @@ def _called_after(path: str, around: Around) -> str | None:
     if os.path.exists(path) or not (path.startswith(("/", "~")) or "://" in path):
         return None
     return model_in_path(path, around.catalog)
+
+
+def _quantized(found: FoundDeployment, name: str, around: Around) -> WhichModel | None:
+    """A quantized checkpoint by its name: the model's own geometry, its weights in the scheme behind the name.
+
+    Only for models that a catalog has in 16 bits, and for those that it has in fewer where the name says 16 bits.
+    """
+    parted = unquantized(name)
+    if parted is None or os.path.exists(name):
+        return None
+    base, scheme = parted
+    catalog_model, _ = catalog_name(GgufName((base, f"{base}-Instruct"), None, ""), catalog_names(around.catalog))
+    if catalog_model is None:
+        return None
+    model = model_by_name(catalog_model, around.catalog)
+    if (model.dtype in _SIXTEEN_BIT) == (scheme in _SIXTEEN_BIT):
+        return None
+    message = f"{shorten(name)!r} is taken for {catalog_model} with {scheme} weights, by its name"
+    remedy = "name it in .kvplan.toml, [models], if it is another, or lock it: kvplan lock"
+    problem = Problem("KV412", "info", message, found.where("model"), remedy)
+    return WhichModel(model._replace(dtype=scheme, name=shorten(name.rstrip("/").rsplit("/", 1)[-1])), problem)
 
 
 def _by_its_name(found: FoundDeployment, path: str, name: str) -> Problem:

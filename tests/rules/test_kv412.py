@@ -67,3 +67,22 @@ def test_a_path_that_is_called_after_a_model(tmp_path: Path) -> None:
     assert only(tmp_path, serve(f"{hub} --max-model-len 8192", "0.19.0"), "KV412", host="h100-server").level == "info"
     for path in ("/models/own", "/models/Qwen3-32B-AWQ-mine", "/data/chat"):
         assert only(tmp_path, serve(path, "0.19.0"), "KV412", host="h100-server").level == "unknown"
+
+
+def test_a_quantized_checkpoint_by_its_name(tmp_path: Path) -> None:
+    """The Hub's Qwen3-32B-AWQ has 19.3 GB of files, RedHatAI's Meta-Llama-3.1-70B-Instruct-FP8 some 70."""
+    for name, least, most in (
+        ("nobody/Qwen3-32B-AWQ", 17.5e9, 20.5e9),
+        ("neuralmagic/Meta-Llama-3.1-70B-Instruct-FP8", 68e9, 74e9),
+    ):
+        result = checked(tmp_path, serve(f"{name} --max-model-len 4096 -tp 2", "0.19.0"), host="h100-server")
+        said = next(item for item in result.findings if item.rule == "KV412")
+        assert (said.level, "by its name" in said.message) == ("info", True)
+        judged = result.deployments[0].context.judged
+        assert judged is not None and judged.share is not None
+        assert least < 2 * judged.share.weights.best < most
+
+
+def test_a_scheme_of_a_model_that_has_fewer_bits_itself_is_a_question(tmp_path: Path) -> None:
+    text = serve("nobody/DeepSeek-R1-AWQ --max-model-len 4096", "0.19.0")
+    assert only(tmp_path, text, "KV412", host="h200-server").level == "unknown"
