@@ -47,10 +47,16 @@ def which_model(found: FoundDeployment, name: str, around: Around) -> WhichModel
 
 
 def _called_after(path: str, around: Around) -> str | None:
-    """The model that an absolute path is called after; a path that is there holds what it holds."""
-    if os.path.exists(path) or not (path.startswith(("/", "~")) or "://" in path):
+    """The model that an absolute path is called after, or a copy on the Hub under another owner.
+
+    A path that is there holds what it holds.
+    """
+    if os.path.exists(path):
         return None
-    return model_in_path(path, around.catalog)
+    if path.startswith(("/", "~")) or "://" in path:
+        return model_in_path(path, around.catalog)
+    owner, _, name = path.partition("/")
+    return catalog_names(around.catalog).find(name) if owner and name and "/" not in name else None
 
 
 def _quantized(found: FoundDeployment, name: str, around: Around) -> WhichModel | None:
@@ -75,8 +81,8 @@ def _quantized(found: FoundDeployment, name: str, around: Around) -> WhichModel 
 
 
 def _by_its_name(found: FoundDeployment, path: str, name: str) -> Problem:
-    message = f"the path {shorten(path)!r} is taken for {name} by its name"
-    remedy = 'say in .kvplan.toml, [models], if it is another: "PATH" = "MODEL"'
+    message = f"{shorten(path)!r} is taken for {name} by its name"
+    remedy = 'say in .kvplan.toml, [models], if it is another: "NAME" = "MODEL"'
     return Problem("KV412", "info", message, found.where("model"), remedy)
 
 

@@ -86,3 +86,10 @@ def test_a_quantized_checkpoint_by_its_name(tmp_path: Path) -> None:
 def test_a_scheme_of_a_model_that_has_fewer_bits_itself_is_a_question(tmp_path: Path) -> None:
     text = serve("nobody/DeepSeek-R1-AWQ --max-model-len 4096", "0.19.0")
     assert only(tmp_path, text, "KV412", host="h200-server").level == "unknown"
+
+
+def test_a_copy_under_another_owner(tmp_path: Path) -> None:
+    item = only(tmp_path, serve("somebody/gpt-oss-20b --max-model-len 8192", "0.19.0"), "KV412", host="h100-server")
+    assert (item.level, "gpt-oss-20b by its name" in item.message) == ("info", True)
+    text = serve("somebody/gpt-oss-20b-tuned --max-model-len 8192", "0.19.0")
+    assert only(tmp_path, text, "KV412", host="h100-server").level == "unknown"
