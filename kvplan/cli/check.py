@@ -37,7 +37,8 @@ def check_command(
 ) -> None:
     """Do the deployment files in these folders stay inside their host's budgets? (the CI gate)
 
-    Reads kvplan.deployment/1 TOML, vLLM --config YAML, shell scripts and Kubernetes manifests. Nothing is executed.
+    Reads Kubernetes, kustomize, compose, systemd, shell, Helm values, KServe, Ray, Dynamo and engines' own files.
+    Nothing is executed. kvplan explain KV201 says what a rule means, docs/rules.md lists them.
 
     Exit codes: 0 no finding at the chosen level, 1 findings, 2 a flag or file that can't be used, 3 nothing recognised.
 

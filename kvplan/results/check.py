@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -148,10 +149,10 @@ def _gate_of(gate: Gate, project: ProjectConfig) -> Gate:
 
 def _of_root(project: ProjectConfig, root: Root) -> Iterator[Ignore]:
     """The project's ignores, their patterns seen from the root instead of the folder of its file."""
-    folder = root.path(project.folder or ".")
+    folder = posixpath.dirname(root.path(project.path)) if project.path else ""
     for item in project.ignores:
         inside = item.path_glob if "/" in item.path_glob.rstrip("/") else f"**/{item.path_glob}"
-        yield item if folder in (".", "") else replace(item, path_glob=f"{folder}/{inside}")
+        yield replace(item, path_glob=f"{folder}/{inside}") if folder else item
 
 
 def _finished(

@@ -21,6 +21,7 @@ from kvplan.results.host_sheet import HostSheet, host_sheet
 from kvplan.results.json_shapes import Json
 from kvplan.results.kv_layouts import NOWHERE
 from kvplan.results.model_sheet import ModelSheet, model_sheet
+from kvplan.results.rule_docs import section_in_words
 from kvplan.results.rule_texts import rule_texts
 from kvplan.strategies import all_strategies
 from kvplan.strategies.interface import Input, Situation, Strategy
@@ -75,8 +76,9 @@ def explain(name: str, catalog: Sequence[str] = (), words: Words | None = None) 
         return of_figure(figure)
     rule = rule_texts().get(name.upper())
     if rule is not None:
+        text, notes = section_in_words(rule.id)
         level = f"its findings are {rule.level.upper()} unless they say otherwise"
-        return Explanation("rule", rule.id, rule.title, text=rule.text, notes=(level,))
+        return Explanation("rule", rule.id, rule.title, text=text or rule.text, notes=(*notes, level))
     return _sheet(name, catalog)
 
 

@@ -19,3 +19,16 @@ def rule_sections() -> dict[str, str]:
         parts = _HEAD.split(text)
         return {name: section.strip() for name, section in zip(parts[1::2], parts[2::2], strict=True)}
     return {}
+
+
+def section_in_words(rule: str) -> tuple[str, tuple[str, ...]]:
+    """A rule's section without its Markdown: the text, then its example and its fix; empty where there is none."""
+    text, notes = "", []
+    for paragraph in rule_sections().get(rule, "").split("\n\n"):
+        for line in re.split(r"\n(?=\*\w+:\*)", paragraph.strip()):
+            plain = re.sub(r"[`*]", "", " ".join(line.split()))
+            if line.startswith("*") and not line.startswith("**"):
+                notes.append(plain)
+            else:
+                text = f"{text} {plain}".strip()
+    return text, tuple(notes)
