@@ -32,7 +32,8 @@ def break_even(ends: Ends, prompt_tokens: float) -> BreakEven | None:
     """Both break-evens of a strategy that reloads KV; None for any other."""
     if not ends[1].charges.reuse:
         return None
-    reload = _interval(ends, reload_break_even_tokens, float(LONGEST_TOKENS))
+    near = reload_break_even_tokens(ends[1])
+    reload = _interval(ends, lambda plan: reload_break_even_tokens(plan, near), float(LONGEST_TOKENS))
     paying = _interval(ends, lambda plan: hit_break_even_fraction(plan, prompt_tokens), 1.0)
     return BreakEven(None if reload is None else reload.map(math.floor), paying)
 
@@ -44,23 +45,28 @@ def first_token_s(plan: Plan, prompt_tokens: float, hit_fraction: float) -> floa
     return ttft_s(changed, place(changed, prompt_tokens, 1.0), prompt_tokens)
 
 
-def reload_break_even_tokens(plan: Plan) -> float:
+def reload_break_even_tokens(plan: Plan, near_tokens: float = 0.0) -> float:
     """Cached tokens from which reloading them gives the first token sooner than computing them; infinite: never.
 
     In whole blocks. The reload's fixed time is lost on short prefixes; computing grows faster than the prefix does,
-    so that the two cross once.
+    so that the two cross once. A search that begins near the answer (``near_tokens``) is a short one.
     """
     block = plan.kv[0].block_tokens
 
     def pays(blocks: int) -> bool:
         return first_token_s(plan, blocks * block, 1.0) < first_token_s(plan, blocks * block, 0.0)
 
-    high = 1
+    low, high = 0, max(int(min(near_tokens, LONGEST_TOKENS) // block), 1)
+    step = max(high // 4, 1)
     while not pays(high):
-        high *= 2
         if high * block > LONGEST_TOKENS:
             return math.inf
-    low = high // 2
+        low, high, step = high, high + step, step * 2
+    if low == 0:
+        low = max(high - step, 0)
+        while low > 0 and pays(low):
+            high, step = low, step * 2
+            low = max(high - step, 0)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if pays(middle) else (middle, high)

@@ -119,7 +119,7 @@ def test_the_wheel_holds_nothing_else(wheel_names: set[str]) -> None:
 
 def test_the_wheel_names_its_command_and_its_licence(site: Path, metadata: email.message.Message) -> None:
     (entry_points,) = site.glob("kvplan-*.dist-info/entry_points.txt")
-    assert "kvplan = kvplan.cli:main" in entry_points.read_text(encoding="utf-8")
+    assert "kvplan = kvplan.__main__:main" in entry_points.read_text(encoding="utf-8")
     (licence,) = site.glob("kvplan-*.dist-info/**/LICENSE")
     assert "Apache License" in licence.read_text(encoding="utf-8")
     assert metadata["License-Expression"] == "Apache-2.0"
