@@ -50,8 +50,10 @@ class Locked(NamedTuple):
     def named_by(self, aliases: Sequence[str]) -> Locked:
         """The same model under these names."""
         row: dict[str, Any] = {**self.row, "aliases": list(aliases)}
-        head = {key: row.pop(key) for key in _NAMES if key in row}
-        return self._replace(row={key: value for key, value in {**head, **row}.items() if value != []})
+        head: dict[str, Any] = {key: row.pop(key) for key in _NAMES if key in row}
+        if not aliases:
+            del head["aliases"]
+        return self._replace(row=head | row)
 
 
 def read_on_hub(hub: str) -> Read:

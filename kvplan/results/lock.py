@@ -1,4 +1,4 @@
-"""``kvplan lock``: the models that deployment files name, written down so that ``check`` needs no network, no weights."""
+"""``kvplan lock``: the models that deployment files name, written down so that ``check`` finds them offline."""
 
 from __future__ import annotations
 

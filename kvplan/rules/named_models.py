@@ -119,14 +119,15 @@ def _asked(text: str, place: Place, hub: str | None, around: Around) -> NamedMod
             text, place, question="there is no such file or folder here", remedy=_WHERE_IT_IS.format(shorten(text))
         )
     table = model_table(around.catalog)
-    advice = UnknownName.of("model", text, [*table.names(), *table.aliases()], listing="kvplan model list").help
+    likely = UnknownName.of("model", text, [*table.names(), *table.aliases()]).help
     question = "no catalog has it" if hub is None else "no catalog has it, and the Hub was not asked"
-    remedy = f"--fetch reads it from the Hugging Face Hub; {advice}" if hub is not None else advice
-    return NamedModel(text, place, hub=hub, question=question, remedy=remedy)
+    advice = "--fetch reads it from the Hugging Face Hub" if hub is not None else _WHERE_IT_IS.format(shorten(text))
+    return NamedModel(text, place, hub=hub, question=question, remedy=f"{advice}; {likely}" if likely else advice)
 
 
 def _unsaid(found: FoundDeployment) -> Iterator[NamedModel]:
-    open_ones = [item for item in found.unresolved if item.name == "model"]
+    """A variable without a value, arguments that are not all there, or nothing at all."""
+    open_ones = [item for item in found.unresolved if item.name in ("model", "arguments")]
     for problem in unresolved_problems(open_ones):
         remedy = f'{problem.remedy}, or in .kvplan.toml: [paths."GLOB"] model = "OWNER/NAME"'
         yield NamedModel("", problem.place, question=problem.message, remedy=remedy)

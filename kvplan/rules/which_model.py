@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kvplan.catalog.models import FETCH_HELP, model_table
 from kvplan.deployments.found import FoundDeployment
 from kvplan.domain.model import Model
-from kvplan.errors import KvplanError, UnknownName
+from kvplan.errors import KvplanError
 from kvplan.rules.context import Problem
 from kvplan.rules.loaded_rows import model_by_name
 from kvplan.rules.locking import locking_remedy
@@ -58,10 +58,8 @@ def _by_its_name(found: FoundDeployment, path: str, name: str) -> Problem:
 def _unknown(found: FoundDeployment, name: str, error: KvplanError) -> Problem:
     """A name that means nothing here: what locks it, and what it may be a slip of."""
     advice = locking_remedy(found, name)
-    if isinstance(error, UnknownName):
-        likely = (error.help or "").removesuffix(f"; {FETCH_HELP}")
-        advice = f"{advice}; {likely}" if advice and likely else advice or likely
-    else:
-        advice = error.help or advice
-    advice = advice or "add it to a catalog file, and give that to --catalog"
+    likely = (error.help or "").removesuffix(f"; {FETCH_HELP}")
+    if advice and not (os.path.exists(name) or likely.startswith("did you mean")):
+        likely = ""
+    advice = "; ".join(filter(None, (advice, likely))) or "add it to a catalog file, and give that to --catalog"
     return Problem("KV412", "unknown", f"the model can't be looked up: {error.message}", found.where("model"), advice)
