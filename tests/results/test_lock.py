@@ -1,4 +1,4 @@
-"""``kvplan lock``: what is written, what is asked, and that ``check`` judges from it what the checkpoint itself gives."""
+"""``kvplan lock``: what is written, what is asked, and that ``check`` finds there what the checkpoint itself gives."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_a_catalog_of_this_machine_alone_is_said(tmp_path: Path) -> None:
     put("chat/config.json", BIG)
     put("serve.sh", served("me/chat"))
     lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in CONFIG.items())
-    write(tmp_path, {"config/kvplan/models.toml": f"[models.\"me/chat\"]\n[models.\"me/chat\".config]\n{lines}"})
+    write(tmp_path, {"config/kvplan/models.toml": f'[models."me/chat"]\n[models."me/chat".config]\n{lines}'})
     answer = lock(["serve.sh"])
     assert [(item.name, item.only_here) for item in answer.known] == [("me/chat", True)]
 
