@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from kvplan.results.public import diff as diff
     from kvplan.results.public import fit as fit
     from kvplan.results.public import kv as kv
+    from kvplan.results.public import lock as lock
     from kvplan.results.public import sweep as sweep
 
 __version__ = "0.1.0"
 
-_FUNCTIONS = ("check", "diff", "fit", "kv", "sweep")
-__all__ = ["__version__", "check", "diff", "errors", "fit", "kv", "sweep"]
+_FUNCTIONS = ("check", "diff", "fit", "kv", "lock", "sweep")
+__all__ = ["__version__", "check", "diff", "errors", "fit", "kv", "lock", "sweep"]
 
 
 def __getattr__(name: str) -> object:

@@ -151,7 +151,7 @@ def test_check_and_diff_take_the_words_of_the_gate(tmp_path: Path) -> None:
 
 
 def test_the_names_are_listed_and_others_are_not_there() -> None:
-    assert dir(kvplan) == ["__version__", "check", "diff", "errors", "fit", "kv", "sweep"]
+    assert dir(kvplan) == ["__version__", "check", "diff", "errors", "fit", "kv", "lock", "sweep"]
     assert kvplan.__version__ == "0.1.0"
     with pytest.raises(AttributeError, match="nothing"):
         _ = kvplan.nothing

@@ -16,8 +16,8 @@ from kvplan.errors import UnknownName
 SHIPPED: Final = "models.toml"
 SECTION: Final = "models"
 _FILE_ENDINGS = (".json", ".gguf", ".safetensors")
-_FETCHING = "fit, kv, sweep, model show and model import"
-"""Commands that take ``--fetch``."""
+FETCH_HELP: Final = "fit, kv, sweep, model show and model import read it from the Hugging Face Hub with --fetch"
+"""The commands that take ``--fetch`` for a model by itself."""
 
 
 class ModelRow(NamedTuple):
@@ -54,7 +54,7 @@ def load_model(name: str, extra: Sequence[str] = (), *, fetch: bool = False) -> 
         return read_model(name)
     error = UnknownName.of("model", name, [*table.names(), *table.aliases()], listing="kvplan model list")
     if not fetch and looks_like_hub_id(name):
-        error.help = f"{error.help}; {_FETCHING} read it from the Hugging Face Hub with --fetch"
+        error.help = f"{error.help}; {FETCH_HELP}"
     raise error
 
 

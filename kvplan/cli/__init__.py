@@ -15,7 +15,7 @@ from kvplan import __version__
 from kvplan.cli.failures import run
 from kvplan.cli.quick import QuickGroup
 
-COMMANDS = ("fit", "check", "diff", "kv", "sweep", "calibrate", "model", "host", "explain", "schema")
+COMMANDS = ("fit", "check", "diff", "lock", "kv", "sweep", "calibrate", "model", "host", "explain", "schema")
 """In the order in which ``--help`` lists them; each is a module of this folder with ``register(app)``."""
 
 

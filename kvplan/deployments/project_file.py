@@ -15,8 +15,8 @@ from kvplan.deployments.forms.kvplan_toml import TABLES
 from kvplan.deployments.found import Place, Setting
 from kvplan.deployments.ignores import Ignore
 from kvplan.deployments.project_config import LEVELS, Label, PathRule, ProjectConfig
-from kvplan.deployments.source_files import Tree
 from kvplan.deployments.toml_lines import key_lines
+from kvplan.deployments.upward import nearest
 from kvplan.errors import InputError, did_you_mean
 from kvplan.units import shorten
 
@@ -36,21 +36,7 @@ _FAIL_ON = ("fail", "warn", "unknown")
 
 def config_place(path: str) -> str | None:
     """The nearest configuration file from a path upward: to its repository's root, or to the current folder."""
-    start = os.path.realpath("." if path == "-" else path)
-    folder = start if os.path.isdir(start) else os.path.dirname(start)
-    here = os.path.realpath(".")
-    inside = folder == here or folder.startswith(here.rstrip(os.sep) + os.sep)
-    root = Tree(folder).root
-    last = here if root == folder and inside and not os.path.exists(os.path.join(folder, ".git")) else root
-    while True:
-        for name in NAMES:
-            file = os.path.join(folder, name)
-            if os.path.isfile(file) and (name == NAMES[0] or _SECTION.search(_text(file))):
-                return os.path.relpath(file) if inside else file
-        above = os.path.dirname(folder)
-        if folder == last or above == folder:
-            return None
-        folder = above
+    return nearest(path, NAMES, lambda file: os.path.basename(file) == NAMES[0] or bool(_SECTION.search(_text(file))))
 
 
 def config_at(path: str) -> ProjectConfig:

@@ -107,6 +107,11 @@ def check_formats() -> Mapping[str, Renderer]:
     }
 
 
+def lock_formats() -> Mapping[str, Renderer]:
+    """Formats of ``kvplan lock``."""
+    return {"table": lazily("lock_page", "render"), "json": lazily("json_text", "render")}
+
+
 def diff_formats() -> Mapping[str, Renderer]:
     """Formats of ``kvplan diff``."""
     return {

@@ -46,5 +46,5 @@ def _settings(item: DeploymentChange) -> list[str]:
 def _finding(change: FindingChange) -> str:
     finding, side = change.finding, change.side
     level = finding.level if finding.suppressed is None else f"suppressed ({finding.suppressed})"
-    cells = [finding.rule, level, side.text(finding.message), finding.remedy or ""]
+    cells = [finding.rule, level, side.text(finding.message), side.text(finding.remedy or "")]
     return f"| {' | '.join([change.status, code(side.place(finding.where)), *map(escaped, cells)])} |"

@@ -35,5 +35,5 @@ def _finding(change: FindingChange) -> list[str]:
     where = side.place(finding.where)
     lines = [f"{change.status}: {where}: {finding.rule} {finding.level}{why}: {side.text(finding.message)}"]
     if finding.remedy and change.status in ("new", "worse"):
-        lines.append(f"    remedy: {finding.remedy}")
+        lines.append(f"    remedy: {side.text(finding.remedy)}")
     return lines

@@ -13,6 +13,7 @@ from kvplan.deployments.interface import Source
 from kvplan.deployments.project_config import ProjectConfig, load_config
 from kvplan.deployments.source_files import read_source
 from kvplan.deployments.sources import read_deployments
+from kvplan.deployments.upward import lock_files
 from kvplan.results.baseline import Baseline, read_baseline, write_baseline
 from kvplan.results.check_json import check_json
 from kvplan.results.fingerprints import Identity, identities
@@ -121,7 +122,7 @@ def check(
     root = root or Root()
     project = load_config(paths)
     gate = _gate_of(gate or Gate(), project)
-    catalog = (*project.catalog, *catalog)
+    catalog = (*lock_files(paths), *project.catalog, *catalog)
     check_project(project, catalog)
     baseline = read_baseline(gate.baseline) if gate.baseline and not gate.update_baseline else None
     if host is not None:

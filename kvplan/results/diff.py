@@ -189,4 +189,5 @@ def _setting_json(item: Changed) -> Json:
 def _finding_json(item: FindingChange) -> Json:
     shown = finding_json(item.finding)
     where, message = item.side.place(item.finding.where), item.side.text(item.finding.message)
-    return {"status": item.status, **shown, "where": where, "message": message}
+    remedy = item.side.text(item.finding.remedy) if item.finding.remedy else item.finding.remedy
+    return {"status": item.status, **shown, "where": where, "message": message, "remedy": remedy}

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kvplan.results.check import CheckResult, Gate
     from kvplan.results.diff import DiffResult
     from kvplan.results.kv import KvResult
+    from kvplan.results.lock import LockResult
     from kvplan.results.sweep import SweepResult
 
 Name = str | os.PathLike[str]
@@ -116,6 +117,29 @@ def diff(
         catalog=_names("catalog", catalog),
         gate=_gate(baseline=baseline, **gate),
     )
+
+
+def lock(
+    *paths: Name | Sequence[Name],
+    output: Name | None = None,
+    catalog: Name | Sequence[Name] = (),
+    fetch: bool = False,
+    upgrade: bool = False,
+    check: bool = False,
+) -> LockResult:
+    """Write down the models that the deployment files at these paths name, for ``check`` to read offline.
+
+    ``fetch`` asks the Hub, ``upgrade`` also for what is locked already; ``check`` writes nothing.
+    """
+    from kvplan.results.lock import LockWords
+    from kvplan.results.lock import lock as answer
+
+    listed = [path for given in paths for path in _names("path", given)]
+    if not listed:
+        raise InputError("no path was named", help="kvplan.lock('deploy/')")
+    file = None if output is None else _text("output", output)
+    words = LockWords(file, _names("catalog", catalog), bool(fetch), bool(upgrade), bool(check))
+    return answer(listed, words)
 
 
 def _gate(

@@ -39,7 +39,7 @@ def named_model(engine: str, text: str, catalog: tuple[str, ...]) -> Named | str
     name = gguf_name(text) if engine != "ollama" else ollama_name(text)
     for spelling in (text, text.rsplit("/", 1)[-1]):
         found = names.find(spelling)
-        if found is not None and (engine != "ollama" or name is None):
+        if found is not None and (engine != "ollama" or name is None or _is_exact(spelling)):
             stored = spelling.lower().endswith(".gguf") or name is None
             return Named(found, None if stored else name)
     if name is None:
@@ -51,6 +51,11 @@ def named_model(engine: str, text: str, catalog: tuple[str, ...]) -> Named | str
     if likely:
         return f"which model is {wanted!r}: {', '.join(likely[:4])}?"
     return f"which model is {shorten(wanted)!r}? no catalog has it"
+
+
+def _is_exact(text: str) -> bool:
+    """Whether Ollama is told of a file or a repository instead of a name of its library."""
+    return text.lower().endswith(".gguf") or text.startswith(("hf.co/", "huggingface.co/"))
 
 
 def weights_of_name(named: Named, model: Model, engine: str) -> tuple[str | None, str | None]:

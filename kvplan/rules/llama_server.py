@@ -26,6 +26,7 @@ from kvplan.rules.llama_placement import (
     words_of_server,
 )
 from kvplan.rules.llama_slots import Slots, slots_of
+from kvplan.rules.locking import locking_remedy
 from kvplan.rules.named import settings_named_in
 
 _NO_EFFECT = "KV416"
@@ -57,7 +58,7 @@ class LlamaServer:
         """The model that the name stands for, or the question that it leaves open."""
         named = named_model(self._engine, text, self._catalog)
         if isinstance(named, str):
-            return self._question(named)
+            return self._question(named, locking_remedy(self._found, text))
         model = load_model(named.catalog_name, self._catalog)
         scheme, question = weights_of_name(named, model, self._engine)
         if question is not None:
@@ -105,8 +106,8 @@ class LlamaServer:
             gpu=host.gpu._replace(hbm_bytes=host.gpu.hbm_bytes.map(lambda value: max(value - kept, 0.0)))
         )
 
-    def _question(self, text: str) -> Problem:
-        return Problem("KV412", "unknown", text, self._found.where("model"), _ADVICE)
+    def _question(self, text: str, remedy: str | None = None) -> Problem:
+        return Problem("KV412", "unknown", text, self._found.where("model"), remedy or _ADVICE)
 
 
 def _is_exact(named: Named) -> bool:

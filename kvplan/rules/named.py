@@ -26,11 +26,17 @@ def model_in_path(path: str, catalog: tuple[str, ...]) -> str | None:
 
     The folder's own name must be one of the catalog's, with a figure in it; a folder of the Hub's cache has the hub id.
     """
-    cached = _CACHED.search(path)
-    name = f"{cached[1]}/{cached[2]}" if cached else path.rstrip("/").rsplit("/", 1)[-1]
+    cached = hub_id_of_cache(path)
+    name = cached or path.rstrip("/").rsplit("/", 1)[-1]
     if not cached and ("/" not in path or len(name) < 6 or not any(character.isdigit() for character in name)):
         return None
     return name if model_table(catalog).find(name) is not None else None
+
+
+def hub_id_of_cache(path: str) -> str | None:
+    """``owner/name`` of a folder of the Hub's cache: ``.../models--Qwen--Qwen3-32B/snapshots/...``."""
+    cached = _CACHED.search(path)
+    return f"{cached[1]}/{cached[2]}" if cached else None
 
 
 def settings_named_in(message: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from kvplan.catalog.models import model_table
+from kvplan.catalog.models import FETCH_HELP, model_table
 from kvplan.deployments.found import FoundDeployment
 from kvplan.deployments.gguf_names import GgufName, catalog_name
 from kvplan.deployments.quantized_names import unquantized
@@ -14,6 +14,7 @@ from kvplan.errors import KvplanError
 from kvplan.rules.context import Problem
 from kvplan.rules.gguf_models import catalog_names
 from kvplan.rules.loaded_rows import model_by_name
+from kvplan.rules.locking import locking_remedy
 from kvplan.rules.named import beside, model_in_path
 from kvplan.rules.which_host import Around
 from kvplan.units import shorten
@@ -39,11 +40,11 @@ def which_model(found: FoundDeployment, name: str, around: Around) -> WhichModel
             instead = _called_after(known, around)
             problem = _by_its_name(found, known, instead) if instead is not None else None
         if instead is None:
-            return _quantized(found, known, around) or WhichModel(None, _unknown(found, error))
+            return _quantized(found, known, around) or WhichModel(None, _unknown(found, name, error))
     try:
         return WhichModel(model_by_name(instead, around.catalog), problem)
     except KvplanError as error:
-        return WhichModel(None, _unknown(found, error))
+        return WhichModel(None, _unknown(found, instead, error))
 
 
 def _called_after(path: str, around: Around) -> str | None:
@@ -86,6 +87,11 @@ def _by_its_name(found: FoundDeployment, path: str, name: str) -> Problem:
     return Problem("KV412", "info", message, found.where("model"), remedy)
 
 
-def _unknown(found: FoundDeployment, error: KvplanError) -> Problem:
-    advice = error.help or "add it to a catalog file, and give that to --catalog"
+def _unknown(found: FoundDeployment, name: str, error: KvplanError) -> Problem:
+    """A name that means nothing here: what locks it, and what it may be a slip of."""
+    advice = locking_remedy(found, name)
+    likely = (error.help or "").removesuffix(f"; {FETCH_HELP}")
+    if advice and not (os.path.exists(name) or likely.startswith("did you mean")):
+        likely = ""
+    advice = "; ".join(filter(None, (advice, likely))) or "add it to a catalog file, and give that to --catalog"
     return Problem("KV412", "unknown", f"the model can't be looked up: {error.message}", found.where("model"), advice)

@@ -47,6 +47,7 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         ("host list", 0),
         ("host import box.toml", 0),
         ("check deployment.toml", None),
+        ("lock deployment.toml", 1),
         ("explain offload-retrieve", 0),
         ("schema fit", 0),
     ],

@@ -227,7 +227,7 @@ def test_the_commands_of_the_documentation_run(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(top)
     lines = [line.split("  #")[0] for block in blocks("sh") for line in block.splitlines()]
     commands = [line for line in lines if line.startswith("kvplan ")]
-    assert len(commands) == 4
+    assert len(commands) == 6
     for command in commands:
         assert kvplan(*shlex.split(command)[1:]).code == 0, command
 

@@ -15,7 +15,7 @@ DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 _WHERE = {
     "fit": "fit", "fit-matrix": "fit", "kv": "kv", "check": "check", "diff": "check", "sweep": "sweep",
-    "error": "error",
+    "lock": "lock", "error": "error",
     "model": "listings", "models": "listings", "families": "listings", "host": "listings", "hosts": "listings",
     "calibrate": "calibrate", "explain": "explain", "explain-list": "explain",
     "model-import": "imports", "host-import": "imports",
