@@ -14,6 +14,7 @@ from kvplan.core.kv_cache import bounded_bytes
 from kvplan.engines.versions import release
 from kvplan.errors import KvplanError
 from kvplan.rules.context import Context
+from kvplan.rules.engine_facts import engine_name
 from kvplan.rules.llama_slots import build_of
 from kvplan.units import MIB, gib
 
@@ -54,7 +55,7 @@ def caches_of(context: Context) -> list[HostCache]:
     engine = context.found.engine
     found = {
         "llama.cpp": _prompts_of_llama_cpp, "ollama": _prompts_of_ollama, "vllm": _of_vllm,
-        "sglang": _of_sglang, "tensorrt-llm": _of_tensorrt_llm,
+        "sglang": _of_sglang,
     }.get(engine)  # fmt: skip
     return [] if found is None else found(context)
 
@@ -162,13 +163,18 @@ def _of_kaito(context: Context) -> list[HostCache]:
     return [HostCache(whole, whole, words, "offload_host_fraction", unset)] if whole else []
 
 
-def _of_tensorrt_llm(context: Context) -> list[HostCache]:
-    """The V2 manager sizes its host tier by the node, on every rank."""
+def host_tiers(context: Context) -> list[HostCache]:
+    """Of TensorRT-LLM: its V2 manager sizes a host tier by the node, on every rank, where nobody says how large."""
+    if context.found.engine != "tensorrt-llm" and engine_name(context) != "tensorrt-llm":
+        return []
     if not context.translated.is_on("use_kv_cache_manager_v2") or context.has("host_cache_bytes_per_rank"):
         return []
-    if context.host is None or context.host.dram_bytes is None:
+    host = context.judged.deployment.host if context.judged is not None else context.host
+    if host is None or host.dram_bytes is None:
         return []
     words = context.translated.words
-    ranks, dram = (words.tp or 1) * (words.pp or 1) * (words.dp or 1), context.host.dram_bytes
+    ranks, dram = (words.tp or 1) * (words.pp or 1) * (words.dp or 1), host.dram_bytes
     text = f"{_TRT_LEAST:.0%} to {_TRT_MOST:.0%} of the host's memory x {ranks} ranks (host_cache_size is not set)"
-    return [HostCache(_TRT_LEAST * dram * ranks, _TRT_MOST * dram * ranks, text, "use_kv_cache_manager_v2", True)]
+    return [
+        HostCache(_TRT_LEAST * dram * ranks, _TRT_MOST * dram * ranks, text, "use_kv_cache_manager_v2", True, ranks)
+    ]

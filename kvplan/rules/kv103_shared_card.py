@@ -27,8 +27,18 @@ NEW_DEFAULT_SINCE = (0, 21)
 def check(context: Context) -> Iterator[Finding]:
     if context.mates:
         yield from _mates(context)
+    yield from _sliced_in_time(context)
     if engine_name(context) == "vllm" and not context.has("kv_cache_memory_bytes"):
         yield from _visible(context)
+
+
+def _sliced_in_time(context: Context) -> Iterator[Finding]:
+    """Turns on a card divide its time, not its memory; what the others take no file says."""
+    for item in context.found.unresolved:
+        if item.name == "gpu_fraction":
+            message = f"{item.text}: several processes use one card's memory, and nothing bounds what the others take"
+            remedy = "give gpu_fraction, or a whole GPU"
+            yield Finding(ID, "warn", context.found.name, str(item.place), message, remedy=remedy)
 
 
 def _mates(context: Context) -> Iterator[Finding]:
