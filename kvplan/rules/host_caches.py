@@ -141,15 +141,20 @@ def _of_sglang(context: Context) -> list[HostCache]:
 
 def _of_lmcache(context: Context, ranks: int) -> list[HostCache]:
     """The default size, which nobody wrote: it stands where LMCache is switched on."""
+    if not is_default_lmcache(context):
+        return []
+    whole = gib(5) * ranks
+    return [HostCache(whole, whole, f"LMCache's default 5 GiB x {ranks} ranks", "lmcache_gib_per_rank", True)]
+
+
+def is_default_lmcache(context: Context) -> bool:
+    """Whether LMCache's size is the one that holds where nobody wrote any."""
     settings = context.found.settings
     each = settings.get("lmcache_gib_per_rank")
     switch = settings.get("kv_transfer_config") or settings.get("enable_lmcache")
     if each is None or switch is None or each.place != switch.place or context.number("lmcache_gib_per_rank") != 5.0:
-        return []
-    if "max_local_cpu_size" in str(switch.value):
-        return []
-    whole = gib(5) * ranks
-    return [HostCache(whole, whole, f"LMCache's default 5 GiB x {ranks} ranks", "lmcache_gib_per_rank", True)]
+        return False
+    return "max_local_cpu_size" not in str(switch.value)
 
 
 def _of_kaito(context: Context) -> list[HostCache]:

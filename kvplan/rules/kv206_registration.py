@@ -81,8 +81,8 @@ def _huge_pages(context: Context) -> Iterator[Finding]:
     if place is None or engine_name(context) != "sglang" or not context.translated.is_on("enable_hierarchical_cache"):
         return
     message = (
-        f"{_HUGE_PAGES}: SGLang compares its host pool with the memory that is free beside reserved huge pages, and may "
-        "refuse to start although they would hold it (https://github.com/sgl-project/sglang/issues/34972)"
+        f"{_HUGE_PAGES}: SGLang compares its host pool with the memory that is free beside reserved huge pages, and "
+        "may refuse to start although they would hold it (https://github.com/sgl-project/sglang/issues/34972)"
     )
     remedy = "reserve no more than leaves as much free as the pool, or leave the huge pages out"
     yield Finding(ID, "warn", context.found.name, str(place), message, remedy=remedy)

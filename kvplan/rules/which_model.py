@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from kvplan.catalog.models import model_table
 from kvplan.deployments.found import FoundDeployment
+from kvplan.deployments.quantized_names import quantized_name
 from kvplan.domain.model import Model
 from kvplan.errors import KvplanError
 from kvplan.rules.context import Problem
@@ -15,12 +16,17 @@ from kvplan.rules.named import beside, model_in_path
 from kvplan.rules.which_host import Around
 from kvplan.units import shorten
 
+_MADE_FROM = ("bf16", "fp16", "fp8")
+"""How checkpoints are stored that others quantize."""
+
 
 class WhichModel(NamedTuple):
     """The model and what was met; without a model there is no verdict."""
 
     model: Model | None
     problem: Problem | None = None
+    weights: str | None = None
+    """The scheme that the name of a quantized checkpoint ends with; its own figures are not known as well as that."""
 
 
 def which_model(found: FoundDeployment, name: str, around: Around) -> WhichModel:
@@ -34,11 +40,24 @@ def which_model(found: FoundDeployment, name: str, around: Around) -> WhichModel
             instead = _called_after(known, around)
             problem = _by_its_name(found, known, instead) if instead is not None else None
         if instead is None:
-            return WhichModel(None, _unknown(found, error))
+            return _quantized(found, known, around) or WhichModel(None, _unknown(found, error))
     try:
         return WhichModel(model_by_name(instead, around.catalog), problem)
     except KvplanError as error:
         return WhichModel(None, _unknown(found, error))
+
+
+def _quantized(found: FoundDeployment, name: str, around: Around) -> WhichModel | None:
+    """A checkpoint that is called after a model of the catalog and a weight scheme."""
+    parts = None if os.path.exists(name) else quantized_name(name)
+    if parts is None or model_table(around.catalog).find(parts.base) is None:
+        return None
+    model = model_by_name(parts.base, around.catalog)
+    if model.dtype not in _MADE_FROM:
+        return None
+    message = f"{shorten(name)!r} is taken for {parts.base} with {parts.scheme} weights by its name"
+    remedy = 'say in .kvplan.toml, [models], if it is another: "NAME" = "MODEL"'
+    return WhichModel(model, Problem("KV412", "info", message, found.where("model"), remedy), parts.scheme)
 
 
 def _called_after(path: str, around: Around) -> str | None:
