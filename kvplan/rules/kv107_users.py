@@ -17,7 +17,7 @@ from kvplan.rules.wording import each_gpu, figures_of, gib_span, gib_text, spell
 ID = "KV107"
 TITLE = "the workload's users do not fit in the KV pool"
 LEVEL = "fail"
-FEW_TOKENS = 512
+FEW_TOKENS = 384
 """Of a sequence, below which a ceiling can't be meant: prompt and answer of a chat are longer. Source: tandemn-system
 issue 11, where 301 tokens were there for each of 256: 72 ran, 480 preemptions, a minute to the first token."""
 
