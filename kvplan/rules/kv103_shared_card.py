@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from kvplan.deployments.found import FoundDeployment
 from kvplan.engines.versions import release
 from kvplan.engines.vllm_terms import free_at_start, startable
-from kvplan.rules.card_mates import gpu_ids
+from kvplan.rules.card_mates import gpu_ids, sees_all
 from kvplan.rules.context import Context
 from kvplan.rules.engine_facts import engine_name, pinned_version
 from kvplan.rules.interface import Finding, finding
@@ -59,8 +59,11 @@ def _mates(context: Context) -> Iterator[Finding]:
     if asked <= 1.0:
         return
     words = " + ".join(f"{share:g} ({item.name})" for item, share in shares)
+    implied = any(sees_all(item) for item, _ in shares)
+    if implied:
+        cards = f"{cards} (with every GPU in sight an engine takes the first)"
     yield finding(
-        ID, "fail", context, ("gpu_memory_utilization", "gpus"),
+        ID, "warn" if implied else "fail", context, ("gpu_memory_utilization", "gpus"),
         f"services on GPU {cards} ask for more than the card: {words} = {asked:.2f}; the last one to start ends",
         figures={"utilization_sum": round(asked, 4), "limit": 1.0},
         formula="sum of utilizations on a card <= 1",
