@@ -16,9 +16,10 @@ _SCHEMES: Final = (
     (re.compile(r"awq"), "awq-int4"),
     (re.compile(r"gptq|w4a16|int4|autoround"), "gptq-int4"),
     (re.compile(r"(?:unsloth-)?bnb-4bit"), "bnb-nf4"),
+    (re.compile(r"bf16"), "bf16"),
 )
 _END: Final = re.compile(r"[-_.](?:quantized[-_.])?(?=(?:nvfp4|fp4|fp8|gptq|w8a|int8|awq|w4a16|int4|autoround|"
-                         r"unsloth-bnb|bnb)(?:[-_.]|\d|a16|$))", re.IGNORECASE)  # fmt: skip
+                         r"unsloth-bnb|bnb|bf16)(?:[-_.]|\d|a16|$))", re.IGNORECASE)  # fmt: skip
 LEAST, MOST = 0.93, 1.20
 """Of the scheme's bytes, what such checkpoints have: heads in 8 bits too, or attention left in 16 bits."""
 

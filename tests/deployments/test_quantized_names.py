@@ -15,6 +15,7 @@ NAMES = {
     "Qwen/Qwen2.5-7B-Instruct-GPTQ-Int4": ("Qwen2.5-7B-Instruct", "gptq-int4"),
     "Qwen/Qwen2.5-7B-Instruct-GPTQ-Int8": ("Qwen2.5-7B-Instruct", "int8"),
     "unsloth/Llama-3.1-8B-Instruct-bnb-4bit": ("Llama-3.1-8B-Instruct", "bnb-nf4"),
+    "unsloth/DeepSeek-R1-BF16": ("DeepSeek-R1", "bf16"),
     "/models/Qwen3.8-27B-W4A16-AutoRound": ("Qwen3.8-27B", "gptq-int4"),
 }
 
