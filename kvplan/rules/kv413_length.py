@@ -1,6 +1,6 @@
 """KV413: a length beyond the model's own limit, or a workload beyond the engine's.
 
-vLLM, SGLang and TensorRT-LLM refuse to start then. llama-server starts: it warns of a training context that is exceeded,
+vLLM, SGLang and TensorRT-LLM refuse to start then. llama-server starts: it warns that the training context is exceeded,
 and newer builds cap what one request may have.
 """
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from kvplan.units import gib
+from tests.rules.kit import only, serve
 from tests.truth_groups import incidents
 
 ROWS = incidents.rows()
@@ -88,3 +89,10 @@ def test_a_million_tokens_of_a_model_of_128_kib_are_137_gb(tmp_path: Path) -> No
     needed = figures("llama.cpp/issues/8101", "KV102", tmp_path)["needed_bytes"]["best"]
     assert needed == pytest.approx(137.4e9, rel=0.01)
     assert figures("tpu-inference/issues/223", "KV102", tmp_path)["needed_bytes"]["best"] == gib(16)
+
+
+def test_sixteen_gib_are_the_tokens_that_the_engine_printed(tmp_path: Path) -> None:
+    """vLLM PR 44594: 16 GiB of KV of Qwen2.5-7B are 299,584 tokens, whole blocks of 16."""
+    flags = "--max-model-len 8192 --kv-cache-memory-bytes 17179869184 --max-num-seqs 1024"
+    item = only(tmp_path, serve(f"Qwen/Qwen2.5-7B-Instruct {flags}", "0.19.0"), "KV107", host="h100-server")
+    assert item.figures["pool_tokens"] // 16 * 16 == 299584
