@@ -27,7 +27,7 @@ from kvplan.deployments.words import Words
 from kvplan.results.kv import kv_of
 from kvplan.strategies import find_strategy
 from kvplan.units import GIB
-from tests.truth_groups import engine_logs
+from tests.truth_groups import engine_logs, incidents
 
 TRUTH = Path(__file__).parent / "truth"
 README = Path(__file__).parents[1] / "README.md"
@@ -201,6 +201,8 @@ def section(every: Sequence[Group]) -> str:
         "| figure | rows | exact |\n|---|--:|--:|",
         *(f"| {name} | {total} | {exact} |" for name, total, exact in exact_figures()),
         "",
+        *incidents.section(incidents.tallies()),
+        "",
         "| figure | rows | median error | p90 error | inside the interval |\n|---|--:|--:|--:|--:|",
         *(_summary(group) for group in every),
         "",
@@ -234,6 +236,7 @@ def _detail(group: Group, row: Row) -> str:
 def misses(every: Iterable[Group]) -> list[str]:
     """Bars that are missed, over all groups; exact figures that are not."""
     found = [text for group in every for text in group.misses()]
+    found += incidents.misses(incidents.tallies())
     return found + [f"{name}: {exact} of {total} exact" for name, total, exact in exact_figures() if exact < total]
 
 

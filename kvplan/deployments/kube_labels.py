@@ -54,6 +54,11 @@ MIG_SIZES: Final = ("cloud.google.com/gke-gpu-partition-size",)
 SHARING: Final = ("cloud.google.com/gke-gpu-sharing-strategy", "nvidia.com/gpu.sharing-strategy")
 """``time-sharing``, ``time-slicing`` or ``mps``: several pods use the memory of one card."""
 
+CONFIDENTIAL: Final = {"nvidia.com/cc.mode.state": ("on", "devtools"), "nvidia.com/cc.ready.state": ("true",)}
+"""Labels of nodes whose GPUs run confidentially, and their values (NVIDIA GPU operator, confidential containers)."""
+CONFIDENTIAL_RUNTIME: Final = re.compile(r"^kata\b.*\b(?:snp|tdx)\b")
+"""Runtime classes of confidential virtual machines, such as ``kata-qemu-nvidia-gpu-snp``."""
+
 _OWN_LABEL = re.compile(
     r"(?:^|[/.])(?:gpu|accelerator)(?:[._-]?(?:product|name|model|type|class|sku))?$", re.IGNORECASE
 )

@@ -10,6 +10,8 @@ from kvplan.deployments.kube_environment import items_of
 from kvplan.deployments.kube_labels import (
     BUILT_IN_CLASSES,
     COMPUTE_CLASS,
+    CONFIDENTIAL,
+    CONFIDENTIAL_RUNTIME,
     FAMILY_AND_SIZE,
     GPU_PRODUCTS,
     INSTANCE_TYPES,
@@ -39,10 +41,22 @@ def nodes_of(pod: Node, given: Given) -> None:
         for value, place in asked.get(label, [])[:1]:
             reason = "several pods share the memory of one card (give gpu_fraction)"
             given.ask("gpu_fraction", f"{label}: {value}", place, reason)
+    _confidential(pod, asked, given)
     machines = _machines(asked)
     products = _products(asked)
     _put("instance_type", machines, given)
     _put("gpu_product", products, given)
+
+
+def _confidential(pod: Node, asked: Asked, given: Given) -> None:
+    """Whether the pod is for confidential virtual machines, by its runtime class or its node's labels."""
+    runtime = pod.get("runtimeClassName")
+    if runtime is not None and CONFIDENTIAL_RUNTIME.search(runtime.text):
+        given.put("confidential_computing", True, runtime.place())
+    for label, words in CONFIDENTIAL.items():
+        for value, place in asked.get(label, [])[:1]:
+            if value.lower() in words:
+                given.put("confidential_computing", True, place)
 
 
 def _put(name: str, values: list[tuple[str, Place]], given: Given) -> None:

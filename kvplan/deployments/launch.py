@@ -37,7 +37,7 @@ class Launch:
     version: str | None = None
     """Where something else than the image's tag names it, such as a pinned package."""
     cards: str | None = None
-    """The GPUs by their numbers, ``0,1``, where the file says which: others in it may share them."""
+    """The GPUs by their numbers, ``0,1``, where the file says which, or ``all``: others in it may share them."""
 
 
 def deployment_of(

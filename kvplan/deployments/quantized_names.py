@@ -1,31 +1,44 @@
-"""Names of quantized checkpoints -> the model that they are made of, and how their weights are stored.
+"""Names of quantized checkpoints: the model that one is made of, and how its weights are stored.
 
-``RedHatAI/Qwen3-32B-FP8-dynamic`` is Qwen3-32B in FP8: publishers put the scheme behind the name. Sources: the names of
-llm-compressor's, ModelOpt's, AutoAWQ's and bitsandbytes' published checkpoints on the Hub.
+``nvidia/Qwen3.6-27B-NVFP4``, ``RedHatAI/Llama-3.1-8B-Instruct-FP8-dynamic`` or ``/models/Qwen3-32B-AWQ``: publishers
+end a name with the scheme. Sources: names on the Hub of Qwen, NVIDIA, Red Hat AI and Unsloth; their model cards.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 _SCHEMES: Final = (
-    (r"fp8(?:[-_](?:dynamic|block|kv|tensor|e4m3))?", "fp8"),
-    (r"awq(?:[-_](?:int4|4bit))?|(?:int4|4bit)[-_]awq", "awq-int4"),
-    (r"gptq(?:[-_](?:int4|4bit))?|(?:quantized\.)?w4a16(?:[-_]\w+)?", "gptq-int4"),
-    (r"(?:quantized\.)?w8a8|int8|gptq[-_]int8", "int8"),
-    (r"nvfp4(?:a16)?|fp4", "nvfp4"),
-    (r"(?:unsloth[-_])?bnb[-_]4bit", "bnb-nf4"),
-    (r"bf16", "bf16"),
+    (re.compile(r"(?:nv)?fp4(?:a16)?"), "nvfp4"),
+    (re.compile(r"fp8"), "fp8"),
+    (re.compile(r"gptq(?=.*(?:int8|8bit))|w8a8|w8a16|int8"), "int8"),
+    (re.compile(r"awq"), "awq-int4"),
+    (re.compile(r"gptq|w4a16|int4|autoround"), "gptq-int4"),
+    (re.compile(r"(?:unsloth-)?bnb-4bit"), "bnb-nf4"),
+    (re.compile(r"bf16"), "bf16"),
 )
-_SUFFIX = re.compile("|".join(f"(?P<s{index}>{pattern})" for index, (pattern, _) in enumerate(_SCHEMES)), re.IGNORECASE)
+_END: Final = re.compile(r"[-_.](?:quantized[-_.])?(?=(?:nvfp4|fp4|fp8|gptq|w8a|int8|awq|w4a16|int4|autoround|"
+                         r"unsloth-bnb|bnb|bf16)(?:[-_.]|\d|a16|$))", re.IGNORECASE)  # fmt: skip
+LEAST, MOST = 0.93, 1.20
+"""Of the scheme's bytes, what such checkpoints have: heads in 8 bits too, or attention left in 16 bits."""
 
 
-def unquantized(name: str) -> tuple[str, str] | None:
-    """(model's own name, weight scheme); None for a name without a scheme behind it."""
+class QuantizedName(NamedTuple):
+    """What a name says."""
+
+    base: str
+    """The model's own name, without publisher and scheme."""
+    scheme: str
+    """One of kvplan's weight schemes."""
+
+
+def quantized_name(name: str) -> QuantizedName | None:
+    """The parts of a name that ends with a scheme; None for any other."""
     last = name.rstrip("/").rsplit("/", 1)[-1]
-    for mark in re.finditer(r"[-_.]", last):
-        match = _SUFFIX.fullmatch(last, mark.end())
-        if match is not None and mark.start() > 3:
-            return last[: mark.start()], _SCHEMES[int(str(match.lastgroup)[1:])][1]
-    return None
+    end = _END.search(last)
+    if end is None or not end.start():
+        return None
+    rest = last[end.end() :].lower()
+    scheme = next((scheme for pattern, scheme in _SCHEMES if pattern.match(rest)), None)
+    return QuantizedName(last[: end.start()], scheme) if scheme else None

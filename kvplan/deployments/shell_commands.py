@@ -49,6 +49,8 @@ class _Collector:
         self.kept: dict[Place, tuple[str, Command]] = {}
         self.run: set[str] = set()
         self.documents: list[Document] = []
+        self._ended = 0
+        """Commands that have ended before the next one begins."""
         self._seen: set[tuple[Place, str, frozenset[tuple[str, object]]]] = set()
 
     def take(self, statement: Statement, walker: Walker) -> None:
@@ -58,7 +60,7 @@ class _Collector:
             return
         first = first_name(words)
         if first in _ENDS_OTHERS or (first in RUNTIMES and {word.text for word in words[1:3]} & {"stop", "rm", "kill"}):
-            self.found = [replace(one, background=False) for one in self.found]
+            self._ended = before
         if first in _SPEAKERS or (first == "command" and len(words) > 1 and words[1].text.startswith("-")):
             return
         if words[0].text == "eval" and any(re.search(r"[\"']", word.text) for word in words):
@@ -104,6 +106,9 @@ class _Collector:
         if key in self._seen:
             return
         self._seen.add(key)
+        if where is self.found and self._ended:
+            where[: self._ended] = [replace(one, background=False) for one in where[: self._ended]]
+            self._ended = 0
         alone = walker.state.in_branch and not command.background
         where.append(replace(command, background=command.background and not alone))
 

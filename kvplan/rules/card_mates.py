@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from kvplan.deployments.found import FoundDeployment
 
+MOST_CARDS = 64
+
 
 def mates_of(found: FoundDeployment, others: Sequence[FoundDeployment]) -> tuple[FoundDeployment, ...]:
     """Those of the same file that name one of the same GPUs, in the order of their lines."""
@@ -20,6 +22,17 @@ def mates_of(found: FoundDeployment, others: Sequence[FoundDeployment]) -> tuple
 
 
 def gpu_ids(found: FoundDeployment) -> frozenset[str]:
-    """The GPUs that a deployment names by number or UUID; none where it names none."""
+    """The GPUs that a deployment names by number or UUID; of all that it may see, the first ones that it takes."""
+    if sees_all(found):
+        ranks = 1
+        for name in ("tp", "pp", "dp"):
+            text = str(found.value(name) or "1")
+            ranks *= max(int(text), 1) if text.isdecimal() and len(text) < 4 else 1
+        return frozenset(str(number) for number in range(min(ranks, MOST_CARDS)))
     text = found.notes.get("gpu_ids", "")
     return frozenset(item.strip() for item in text.split(",") if item.strip())
+
+
+def sees_all(found: FoundDeployment) -> bool:
+    """Whether every GPU of the host is given to it, so that its own are not named."""
+    return found.notes.get("gpu_ids") == "all"

@@ -14,6 +14,7 @@ from kvplan.core.kv_cache import bounded_bytes
 from kvplan.engines.versions import release
 from kvplan.errors import KvplanError
 from kvplan.rules.context import Context
+from kvplan.rules.engine_facts import engine_name
 from kvplan.rules.llama_slots import build_of
 from kvplan.units import MIB, gib
 
@@ -54,7 +55,7 @@ def caches_of(context: Context) -> list[HostCache]:
     engine = context.found.engine
     found = {
         "llama.cpp": _prompts_of_llama_cpp, "ollama": _prompts_of_ollama, "vllm": _of_vllm,
-        "sglang": _of_sglang, "tensorrt-llm": _of_tensorrt_llm,
+        "sglang": _of_sglang,
     }.get(engine)  # fmt: skip
     return [] if found is None else found(context)
 
@@ -140,15 +141,20 @@ def _of_sglang(context: Context) -> list[HostCache]:
 
 def _of_lmcache(context: Context, ranks: int) -> list[HostCache]:
     """The default size, which nobody wrote: it stands where LMCache is switched on."""
+    if not is_default_lmcache(context):
+        return []
+    whole = gib(5) * ranks
+    return [HostCache(whole, whole, f"LMCache's default 5 GiB x {ranks} ranks", "lmcache_gib_per_rank", True)]
+
+
+def is_default_lmcache(context: Context) -> bool:
+    """Whether LMCache's size is the one that holds where nobody wrote any."""
     settings = context.found.settings
     each = settings.get("lmcache_gib_per_rank")
     switch = settings.get("kv_transfer_config") or settings.get("enable_lmcache")
     if each is None or switch is None or each.place != switch.place or context.number("lmcache_gib_per_rank") != 5.0:
-        return []
-    if "max_local_cpu_size" in str(switch.value):
-        return []
-    whole = gib(5) * ranks
-    return [HostCache(whole, whole, f"LMCache's default 5 GiB x {ranks} ranks", "lmcache_gib_per_rank", True)]
+        return False
+    return "max_local_cpu_size" not in str(switch.value)
 
 
 def _of_kaito(context: Context) -> list[HostCache]:
@@ -162,13 +168,18 @@ def _of_kaito(context: Context) -> list[HostCache]:
     return [HostCache(whole, whole, words, "offload_host_fraction", unset)] if whole else []
 
 
-def _of_tensorrt_llm(context: Context) -> list[HostCache]:
-    """The V2 manager sizes its host tier by the node, on every rank."""
+def host_tiers(context: Context) -> list[HostCache]:
+    """Of TensorRT-LLM: its V2 manager sizes a host tier by the node, on every rank, where nobody says how large."""
+    if context.found.engine != "tensorrt-llm" and engine_name(context) != "tensorrt-llm":
+        return []
     if not context.translated.is_on("use_kv_cache_manager_v2") or context.has("host_cache_bytes_per_rank"):
         return []
-    if context.host is None or context.host.dram_bytes is None:
+    host = context.judged.deployment.host if context.judged is not None else context.host
+    if host is None or host.dram_bytes is None:
         return []
     words = context.translated.words
-    ranks, dram = (words.tp or 1) * (words.pp or 1) * (words.dp or 1), context.host.dram_bytes
+    ranks, dram = (words.tp or 1) * (words.pp or 1) * (words.dp or 1), host.dram_bytes
     text = f"{_TRT_LEAST:.0%} to {_TRT_MOST:.0%} of the host's memory x {ranks} ranks (host_cache_size is not set)"
-    return [HostCache(_TRT_LEAST * dram * ranks, _TRT_MOST * dram * ranks, text, "use_kv_cache_manager_v2", True)]
+    return [
+        HostCache(_TRT_LEAST * dram * ranks, _TRT_MOST * dram * ranks, text, "use_kv_cache_manager_v2", True, ranks)
+    ]

@@ -17,6 +17,9 @@ from kvplan.units import gb, gib
 
 OFFLOADS = ("kv_offloading_size", "offload_bytes", "offload_bytes_per_rank", "lmcache_gib_per_rank", "cpu_offload_gb",
             "swap_space", "hicache_gb_per_rank", "hicache_ratio", "host_cache_bytes_per_rank")  # fmt: skip
+PER_RANK = ("offload_bytes_per_rank", "lmcache_gib_per_rank", "cpu_offload_gb", "swap_space", "hicache_gb_per_rank",
+            "host_cache_bytes_per_rank")  # fmt: skip
+"""Those whose size is for each rank or GPU."""
 PROCESS = Interval(gib(1.5), gib(3.0), gib(8.0))
 """Resident host memory of an engine's worker process: class estimate."""
 SWAP_UNTIL = (0, 18)

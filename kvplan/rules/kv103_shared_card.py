@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from kvplan.deployments.found import FoundDeployment
 from kvplan.engines.versions import release
 from kvplan.engines.vllm_terms import NEW_BUDGET_SINCE, free_at_start, startable
-from kvplan.rules.card_mates import gpu_ids
+from kvplan.rules.card_mates import gpu_ids, sees_all
 from kvplan.rules.context import Context
 from kvplan.rules.engine_facts import engine_name, pinned_version
 from kvplan.rules.interface import Finding, finding
@@ -25,8 +25,18 @@ LEVEL = "fail"
 def check(context: Context) -> Iterator[Finding]:
     if context.mates:
         yield from _mates(context)
+    yield from _sliced_in_time(context)
     if engine_name(context) == "vllm" and not context.has("kv_cache_memory_bytes"):
         yield from _visible(context)
+
+
+def _sliced_in_time(context: Context) -> Iterator[Finding]:
+    """Turns on a card divide its time, not its memory; what the others take no file says."""
+    for item in context.found.unresolved:
+        if item.name == "gpu_fraction":
+            message = f"{item.text}: several processes use one card's memory, and nothing bounds what the others take"
+            remedy = "give gpu_fraction, or a whole GPU"
+            yield Finding(ID, "warn", context.found.name, str(item.place), message, remedy=remedy)
 
 
 def _mates(context: Context) -> Iterator[Finding]:
@@ -47,8 +57,11 @@ def _mates(context: Context) -> Iterator[Finding]:
     if asked <= 1.0:
         return
     words = " + ".join(f"{share:g} ({item.name})" for item, share in shares)
+    implied = any(sees_all(item) for item, _ in shares)
+    if implied:
+        cards = f"{cards} (with every GPU in sight an engine takes the first)"
     yield finding(
-        ID, "fail", context, ("gpu_memory_utilization", "gpus"),
+        ID, "warn" if implied else "fail", context, ("gpu_memory_utilization", "gpus"),
         f"services on GPU {cards} ask for more than the card: {words} = {asked:.2f}; the last one to start ends",
         figures={"utilization_sum": round(asked, 4), "limit": 1.0},
         formula="sum of utilizations on a card <= 1",

@@ -1,7 +1,7 @@
 """KV107: the users that the workload states do not fit in the KV pool at once.
 
-Only judged against a workload that somebody stated: ``max_num_seqs`` is a ceiling, and more requests than the pool
-holds are normal in production.
+A failure only against a workload that somebody stated: ``max_num_seqs`` is a ceiling, and more requests than the pool
+holds are normal in production. A written ceiling with next to no tokens for each sequence is a warning.
 """
 
 from __future__ import annotations
@@ -10,15 +10,20 @@ from collections.abc import Iterator
 
 from kvplan.rules.context import Context
 from kvplan.rules.fitting import request_level, users_level, weights_level
+from kvplan.rules.gpu_share import MOST_TOKENS
 from kvplan.rules.interface import Finding, finding
 from kvplan.rules.wording import each_gpu, figures_of, gib_span, gib_text, spelled
 
 ID = "KV107"
 TITLE = "the workload's users do not fit in the KV pool"
 LEVEL = "fail"
+FEW_TOKENS = 384
+"""Of a sequence, below which a ceiling can't be meant: prompt and answer of a chat are longer. Source: tandemn-system
+issue 11, where 301 tokens were there for each of 256: 72 ran, 480 preemptions, a minute to the first token."""
 
 
 def check(context: Context) -> Iterator[Finding]:
+    yield from _thin(context)
     judged, level = context.judged, users_level(context)
     if judged is None or judged.share is None or level is None or weights_level(judged.share) is not None:
         return
@@ -46,6 +51,30 @@ def check(context: Context) -> Iterator[Finding]:
         },
         formula="users on the fullest replica x KV bytes of one sequence <= KV pool",
         remedy=_remedy(context, int(most.low)),
+    )  # fmt: skip
+
+
+def _thin(context: Context) -> Iterator[Finding]:
+    """Without a workload: a ceiling that somebody wrote, at which each sequence could have hardly any tokens."""
+    judged, ceiling = context.judged, context.number("max_num_seqs")
+    if judged is None or judged.share is None or not ceiling or context.has("users", "context"):
+        return
+    if weights_level(judged.share) is not None or request_level(context) is not None or judged.share.spills:
+        return
+    tokens = judged.share.pool_tokens()
+    if tokens is None or judged.share.longest().high >= MOST_TOKENS or tokens >= ceiling * FEW_TOKENS:
+        return
+    longest = judged.length_tokens or FEW_TOKENS
+    fits = max(int(tokens // min(longest, FEW_TOKENS)), 1)
+    message = (
+        f"max_num_seqs {ceiling:,.0f}, and the pool is {tokens:,} tokens, {tokens / ceiling:,.0f} for each: with "
+        "longer requests sequences are preempted and computed again"
+    )
+    yield finding(
+        ID, "warn", context, ("max_num_seqs", "model"), message,
+        figures={"pool_tokens": tokens, "max_num_seqs": round(ceiling), "tokens_each": round(tokens / ceiling)},
+        formula=f"pool tokens / max_num_seqs >= {FEW_TOKENS}",
+        remedy=f"{spelled(context, 'max_num_seqs', fits)}, or state the workload",
     )  # fmt: skip
 
 

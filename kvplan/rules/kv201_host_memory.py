@@ -9,8 +9,9 @@ from kvplan.domain.interval import Interval
 from kvplan.rules.context import Context
 from kvplan.rules.engine_facts import ranks_of
 from kvplan.rules.fitting import level_of
+from kvplan.rules.host_caches import host_tiers
 from kvplan.rules.host_limit import HostLimit, host_limit
-from kvplan.rules.host_use import OFFLOADS, HostPart, host_parts, total, total_told
+from kvplan.rules.host_use import OFFLOADS, PER_RANK, HostPart, host_parts, total, total_told
 from kvplan.rules.interface import Finding, finding
 from kvplan.rules.wording import figures_of, gib_span, gib_text, spelled
 from kvplan.units import to_gib
@@ -24,6 +25,34 @@ _BLAME = (*OFFLOADS, "strategy", "memory_limit", "model")
 
 
 def check(context: Context) -> Iterator[Finding]:
+    yield from _tiers(context)
+    yield from _sizes(context)
+
+
+def _tiers(context: Context) -> Iterator[Finding]:
+    """A tier that sizes itself on every rank: where nothing says what else a host does, half of it is for that."""
+    limit = host_limit(context)
+    if limit is None:
+        return
+    for tier in host_tiers(context):
+        others = context.judged.deployment.neighbours.dram_bytes if context.judged is not None else 0.0
+        stated = limit.container or others > 0.0
+        room = limit.bytes - others if stated else limit.bytes / 2
+        level = "fail" if tier.low_bytes > room else "warn" if tier.high_bytes > room else None
+        whose = limit.words if stated else f"half of {limit.words}"
+        if level is not None:
+            yield finding(
+                ID, level, context, (tier.setting, "tp", "memory_limit"),
+                f"{tier.words} = {gib_text(tier.low_bytes)} to {gib_text(tier.high_bytes)}, and {whose}"
+                f"{' less what others hold' if others else ''} is {gib_text(max(room, 0.0))}",
+                figures={"low_bytes": round(tier.low_bytes), "high_bytes": round(tier.high_bytes),
+                         "limit_bytes": round(room)},
+                formula="ranks x share of the host that the manager takes <= limit",
+                remedy=f"host_cache_size: {max(int(0.75 * room / tier.copies), 0)} (bytes for each rank)",
+            )  # fmt: skip
+
+
+def _sizes(context: Context) -> Iterator[Finding]:
     parts = host_parts(context)
     asked = [part for part in parts if part.name in OFFLOADS]
     if context.host is not None and context.host.unified_memory:
@@ -34,7 +63,9 @@ def check(context: Context) -> Iterator[Finding]:
     limit = host_limit(context)
     used = total_told(parts)
     if limit is None:
-        if asked and context.host is not None:
+        if asked and context.host is None:
+            yield from _multiplied(context, asked)
+        elif asked and context.host is not None:
             message = f"{gib_span(used)} of host memory are asked for, and what {context.host.name} has is not known"
             yield finding(ID, "unknown", context, _BLAME, message, remedy="dram_gib in a host file, or a memory limit")
         return
@@ -43,6 +74,23 @@ def check(context: Context) -> Iterator[Finding]:
         yield _over(context, parts, used, limit, level)
     elif level is None and _is_nearly(parts, asked, limit):
         yield _nearly(context, asked, limit)
+
+
+def _multiplied(context: Context, asked: list[HostPart]) -> Iterator[Finding]:
+    """Sizes for each rank come out larger than they read; whether that is too much, neither limit nor host says."""
+    ranks = ranks_of(context)
+    each = [part for part in asked if part.name in PER_RANK and part.told_bytes]
+    if ranks.on_a_host == 1 or not each or not ranks.known:
+        return
+    used = sum(part.told_bytes for part in each)
+    yield finding(
+        ID, "warn", context, _BLAME,
+        f"{words_of(each)} of host memory: the size is for each rank, and neither a memory limit nor a host says "
+        "whether there is so much",
+        figures={"used_bytes": round(used), "ranks": ranks.on_a_host},
+        formula="sizes for each rank x ranks <= host memory",
+        remedy=f"a memory limit above {gib_text(used)}, or --host NAME",
+    )  # fmt: skip
 
 
 def _is_nearly(parts: list[HostPart], asked: list[HostPart], limit: HostLimit) -> bool:

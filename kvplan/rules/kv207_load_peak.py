@@ -14,7 +14,7 @@ from kvplan.rules.engine_facts import ranks_of
 from kvplan.rules.host_limit import host_limit
 from kvplan.rules.host_use import OFFLOADS, host_parts, pinned_parts, total_told
 from kvplan.rules.interface import Finding, finding
-from kvplan.rules.wording import gib_text
+from kvplan.rules.wording import figures_of, gib_span, gib_text
 from kvplan.units import gb
 
 ID = "KV207"
@@ -37,17 +37,17 @@ def _page_cache(context: Context) -> Iterator[Finding]:
     layout, ranks = judged.deployment.layout, ranks_of(context)
     # Every host reads the whole checkpoint: ranks pick their parts of each tensor.
     weights = judged.share.weights.best * layout.tp * layout.pp
-    resident = total_told(host_parts(context)).best
-    if weights + resident <= limit.bytes:
+    told = total_told(host_parts(context))
+    if weights + told.high <= limit.bytes:
         return
     yield finding(
         ID, LEVEL, context, ("memory_limit", "model"),
-        f"{gib_text(weights)} of weights go through the page cache at load beside {gib_text(resident)} of the engine, "
+        f"{gib_text(weights)} of weights go through the page cache at load beside {gib_span(told)} of the engine, "
         f"and {limit.words} is {gib_text(limit.bytes)}: loading is slow, or killed if the loader keeps copies",
-        figures={"weight_bytes": round(weights), "resident_bytes": round(resident), "limit_bytes": round(limit.bytes),
+        figures={"weight_bytes": round(weights), "resident_bytes": figures_of(told), "limit_bytes": round(limit.bytes),
                  "ranks": ranks.gpus},
         formula="weights of all ranks + host memory of the engine <= limit",
-        remedy=f"a memory limit of {gib_text(weights + resident)}, or a loader that streams past the page cache",
+        remedy=f"a memory limit of {gib_text(weights + told.high)}, or a loader that streams past the page cache",
     )  # fmt: skip
 
 

@@ -7,10 +7,14 @@ takes. What the system keeps was seen at 11 to 20 GiB of 121.7 on two DGX Spark 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
+from kvplan.domain.host import Host
 from kvplan.domain.interval import Interval
-from kvplan.rules.context import Context, Judged
+from kvplan.rules.context import Context
+from kvplan.rules.engine_facts import engine_name
 from kvplan.rules.host_limit import stated_bytes
+from kvplan.rules.host_use import PROCESS
 from kvplan.rules.interface import Finding, finding
 from kvplan.rules.wording import figures_of, gib_span, gib_text, spelled
 
@@ -23,12 +27,23 @@ FLOOR_FRACTION = Interval(0.03, 0.09, 0.17)
 ENGINES = {"vllm", "sglang"}
 
 
+class Uses(NamedTuple):
+    """What the common memory is to hold, in bytes."""
+
+    taken: Interval
+    """By the engine, on the GPU."""
+    processes: Interval
+    checkpoint: float
+    """Its pages, at most, while it loads."""
+
+
 def check(context: Context) -> Iterator[Finding]:
-    judged, host = context.judged, context.host
-    if judged is None or host is None or not host.unified_memory or host.gpu is None:
+    host = context.host
+    if host is None or not host.unified_memory or host.gpu is None:
         return
-    if judged.deployment.engine.name in ENGINES and judged.share is not None:
-        yield from _together(context, judged)
+    uses = _uses(context, host) if engine_name(context) in ENGINES else None
+    if uses is not None:
+        yield from _together(context, host, uses)
     limit = stated_bytes(context, "memory_limit")
     if limit is not None and limit < host.gpu.hbm_bytes.best:
         yield finding(
@@ -40,26 +55,23 @@ def check(context: Context) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _together(context: Context, judged: Judged) -> Iterator[Finding]:
-    share, host = judged.share, judged.deployment.host
-    assert share is not None and host.gpu is not None
-    visible = host.gpu.hbm_bytes.scaled(host.gpu_share_fraction or 1.0)
-    taken = _taken(context, judged, visible)
-    processes = judged.frame.situation.policy.engine_dram.bytes
+def _together(context: Context, host: Host, uses: Uses) -> Iterator[Finding]:
+    visible = _visible(host)
     floor = FLOOR_FRACTION.scaled(visible.best)
-    used = taken.plus(processes).plus(floor)
-    peak = used._replace(high=used.high + share.weights.best)
+    used = uses.taken.plus(uses.processes).plus(floor)
+    peak = used._replace(high=used.high + uses.checkpoint)
     level = "fail" if used.low > visible.high else "warn" if peak.high > visible.best else None
     if level is None:
         return
-    room = (visible.best - peak.high + taken.high) / visible.best
+    room = (visible.best - peak.high + uses.taken.high) / visible.best
     yield finding(
         ID, level, context, ("gpu_memory_utilization", "kv_cache_memory_bytes", "model"),
-        f"{gib_text(taken.best)} of the GPU + {gib_span(processes)} of processes + {gib_span(floor)} of the system "
-        f"+ up to {gib_text(share.weights.best)} of page cache at load = {gib_span(peak)}, of {gib_text(visible.best)}",
+        f"{gib_text(uses.taken.best)} of the GPU + {gib_span(uses.processes)} of processes + {gib_span(floor)} of the "
+        f"system + up to {gib_text(uses.checkpoint)} of page cache at load = {gib_span(peak)}, of "
+        f"{gib_text(visible.best)}",
         figures={
-            "gpu_bytes": figures_of(taken),
-            "processes_bytes": figures_of(processes),
+            "gpu_bytes": figures_of(uses.taken),
+            "processes_bytes": figures_of(uses.processes),
             "floor_bytes": figures_of(floor),
             "used_bytes": figures_of(peak),
             "limit_bytes": figures_of(visible),
@@ -69,10 +81,24 @@ def _together(context: Context, judged: Judged) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-def _taken(context: Context, judged: Judged, visible: Interval) -> Interval:
-    share = judged.share
-    assert share is not None
-    if share.fixed_pool:
-        return share.weights.plus(share.overheads).plus(share.pool)
+def _visible(host: Host) -> Interval:
+    assert host.gpu is not None
+    return host.gpu.hbm_bytes.scaled(host.gpu_share_fraction or 1.0)
+
+
+def _uses(context: Context, host: Host) -> Uses | None:
+    """Of a model that is not known the weights may be as much as the engine takes; a stated fraction bounds that."""
+    judged, visible = context.judged, _visible(host)
     fraction = context.number("gpu_memory_utilization") or context.number("mem_fraction_static")
-    return visible.scaled(fraction) if fraction else share.budget
+    if judged is None:
+        taken = visible.scaled(fraction)
+        fixed = not fraction or fraction > 1.0 or context.has("kv_cache_memory_bytes")
+        return None if fixed else Uses(taken, PROCESS, taken.best)
+    share = judged.share
+    if share is None:
+        return None
+    if share.fixed_pool:
+        taken = share.weights.plus(share.overheads).plus(share.pool)
+    else:
+        taken = visible.scaled(fraction) if fraction else share.budget
+    return Uses(taken, judged.frame.situation.policy.engine_dram.bytes, share.weights.best)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from kvplan.deployments.commands.flag_history import ignored_variables
 from kvplan.rules.context import Context
+from kvplan.rules.host_caches import is_default_lmcache
 from kvplan.rules.interface import Finding, finding
 
 ID = "KV401"
@@ -18,7 +19,9 @@ LEVEL = "fail"
 
 def check(context: Context) -> Iterator[Finding]:
     found = context.found
-    known = list(ignored_variables(found.engine, found.variables, found.settings))
+    default = ("lmcache_gib_per_rank",) if is_default_lmcache(context) else ()
+    given = {name: item for name, item in found.settings.items() if name not in default}
+    known = list(ignored_variables(found.engine, found.variables, given))
     for item in known:
         yield Finding(
             ID,

@@ -1,10 +1,15 @@
-"""KV413: a length beyond the model's own limit, or a workload beyond the engine's."""
+"""KV413: a length beyond the model's own limit, or a workload beyond the engine's.
+
+vLLM, SGLang and TensorRT-LLM refuse to start then. llama-server starts: it warns that the training context is exceeded,
+and newer builds cap what one request may have.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from kvplan.rules.context import LENGTHENING, Context
+from kvplan.rules.gguf_models import is_llama_server
 from kvplan.rules.interface import Finding, finding
 from kvplan.rules.wording import spelled
 
@@ -24,8 +29,9 @@ def check(context: Context) -> Iterator[Finding]:
         for name, value in (("max_model_len", length), ("context", asked)):
             if value is not None and value > limit:
                 message = f"{name} is {value:,} tokens, and {context.model.name} takes {limit:,} at most"
+                starts = name == "max_model_len" and is_llama_server(context.found.engine)
                 yield finding(
-                    ID, LEVEL, context, (name,), message,
+                    ID, "warn" if starts else LEVEL, context, (name,), message,
                     figures={"context_tokens": value, "max_context_tokens": limit},
                     formula=f"{name} <= the model's max_position_embeddings",
                     remedy=spelled(context, name, limit),

@@ -14,9 +14,11 @@ from typing import NamedTuple
 from kvplan.assess.break_even import first_token_s
 from kvplan.assess.frame import plan_ends
 from kvplan.core.answers import Ends
+from kvplan.domain.host import Host
 from kvplan.rules.context import Context, Judged
+from kvplan.rules.engine_facts import ranks_of
 from kvplan.rules.fitting import request_level, weights_level
-from kvplan.rules.host_use import OFFLOADS
+from kvplan.rules.host_use import OFFLOADS, pinned_parts
 from kvplan.rules.interface import Finding, finding
 from kvplan.rules.wording import gib_text
 from kvplan.strategies import find_strategy
@@ -26,6 +28,8 @@ ID = "KV502"
 TITLE = "what KV in host memory costs over this link"
 LEVEL = "warn"
 FEW_REQUESTS = 2.0
+_OF_WEIGHTS = ("cpu_offload_gb", "swap_space")
+"""Host memory that no idle KV lies in."""
 _BLAME = (*OFFLOADS, "hicache_ratio", "hicache_gb_per_rank", "kv_transfer_config", "strategy", "model")
 
 
@@ -39,12 +43,16 @@ class _Times(NamedTuple):
 
 def check(context: Context) -> Iterator[Finding]:
     judged = context.judged
-    if judged is None or judged.share is None or "offload-reuse" not in judged.configured.id.split("+"):
+    if judged is None:
+        if any(part.name in OFFLOADS and part.name not in _OF_WEIGHTS for part in pinned_parts(context)):
+            yield from _shared_link(context, context.host, ranks_of(context).tp)
+        return
+    if judged.share is None or "offload-reuse" not in judged.configured.id.split("+"):
         return
     if weights_level(judged.share) is not None or request_level(context) is not None:
         return  # nothing runs, so nothing is saved
     yield from _small_pool(context, judged)
-    yield from _shared_link(context, judged)
+    yield from _shared_link(context, judged.deployment.host, judged.deployment.layout.tp)
     if judged.configured.break_even is not None:
         yield _gain(context, judged)
 
@@ -106,17 +114,17 @@ def _small_pool(context: Context, judged: Judged) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-def _shared_link(context: Context, judged: Judged) -> Iterator[Finding]:
-    layout, host = judged.deployment.layout, judged.deployment.host
-    if layout.tp == 1 or host.gpu is None or host.gpu.peer_bytes_per_s is not None or host.unified_memory:
+def _shared_link(context: Context, host: Host | None, tp: int) -> Iterator[Finding]:
+    """Known without a model: GPUs that meet over PCIe, several ranks, KV in host memory."""
+    if tp == 1 or host is None or host.gpu is None or host.gpu.peer_bytes_per_s is not None or host.unified_memory:
         return
     message = (
-        f"{layout.tp} tensor-parallel {host.gpu.name} meet over PCIe: copies of KV share that link with the "
+        f"{tp} tensor-parallel {host.gpu.name} meet over PCIe: copies of KV share that link with the "
         "collectives of every layer, and decoding slows down while they run"
     )
     yield finding(
         ID, LEVEL, context, _BLAME, message,
-        figures={"tp": layout.tp, "source": "https://github.com/vllm-project/vllm/issues/32604"},
+        figures={"tp": tp, "source": "https://github.com/vllm-project/vllm/issues/32604"},
         formula="link = copies of KV + collectives of tensor parallelism",
         remedy="fewer tensor-parallel ranks, or GPUs with a link of their own (NVLink)",
     )  # fmt: skip

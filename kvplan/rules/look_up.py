@@ -9,6 +9,7 @@ from kvplan.assess import build_frame, with_compute_device
 from kvplan.assess.frame import Frame
 from kvplan.deployments.as_words import Translated, translate, weights_of
 from kvplan.deployments.found import FoundDeployment
+from kvplan.deployments.quantized_names import LEAST, MOST
 from kvplan.deployments.resolve import DEFAULT_CONTEXT_TOKENS, resolve_on
 from kvplan.deployments.words import AUTO_LENGTHS, Words
 from kvplan.domain.host import Host
@@ -49,6 +50,7 @@ class _LookUp:
         self.spread: Spread | None = None
         self.declared: Model | None = None
         self.stopped = False
+        self.by_name: str | None = None
         self.llama = LlamaServer.of(found, self.translated, around.catalog)
 
     def context(self) -> Context:
@@ -107,7 +109,7 @@ class _LookUp:
             return self._kept(self.llama.model(self.around.facts.model(name) or name))
         chosen = which_model(self.found, name, self.around)
         self.problems += [chosen.problem] if chosen.problem is not None else []
-        self.stopped = self.stopped or chosen.model is None
+        self.stopped, self.by_name = self.stopped or chosen.model is None, chosen.weights
         return chosen.model
 
     def _kept(self, found: T | Problem) -> T | None:
@@ -189,13 +191,18 @@ class _LookUp:
             message = "experts spread over data-parallel ranks are not modelled, so weights for each GPU are not known"
             self._stop("KV417", "unknown", message, "dp")
             return None
-        return judged_deployment(frame, self.translated, length, by)
+        judged = judged_deployment(frame, self.translated, length, by)
+        if self.by_name is None or judged.share is None:
+            return judged
+        return replace(judged, share=judged.share.with_weights(LEAST, MOST))
 
     def _weights(self, words: Words, model: Model) -> str | None:
         """``--quantization`` of a 16-bit checkpoint makes other weights; of a quantized one it only confirms them."""
         quantization = str(self.translated.values.get("quantization", ""))
         if str(self.translated.values.get("dtype", "")).lower() in ("float32", "float", "fp32"):
             self._stop("KV417", "unknown", "32-bit weights and caches are not modelled for serving", "dtype")
+        if self.by_name is not None and not words.weights:
+            return self.by_name
         if words.weights or not quantization or model.dtype not in _SIXTEEN_BIT:
             return words.weights
         scheme = weights_of(quantization)

@@ -38,9 +38,13 @@ def _by_buffers(context: Context, told_bytes: float, version: tuple[int, ...]) -
         return UNKNOWN_ROUNDING.scaled(told_bytes)
     layers = sum(item.layers for item in model.kv if not item.index_bytes) // ranks.pp or 1
     each, one = (pinned_bytes(told_bytes, ranks.on_a_host, buffers) for buffers in (layers, 1))
-    alike = len(model.kv) == 1
-    best = one if alike and version >= ONE_BUFFER_SINCE else each
-    return Interval(min(each, one), best, max(each, one) if alike else max(2.0 * told_bytes, best))
+    if len(model.kv) == 1:
+        best = one if version >= ONE_BUFFER_SINCE else each
+        return Interval(min(each, one), best, max(each, one))
+    # Kinds of layers share buffers: as many as the largest kind has layers, or the smallest.
+    kinds = [max(item.layers // ranks.pp, 1) for item in model.kv if not item.index_bytes] or [layers]
+    shared = [pinned_bytes(told_bytes, ranks.on_a_host, count) for count in (max(kinds), min(kinds))]
+    return Interval(min(each, *shared), each, max(each, 2.0 * told_bytes))
 
 
 def weight_rounding(context: Context) -> Interval:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kvplan.catalog.models import FETCH_HELP, model_table
 from kvplan.deployments.found import FoundDeployment
 from kvplan.deployments.gguf_names import GgufName, catalog_name
-from kvplan.deployments.quantized_names import unquantized
+from kvplan.deployments.quantized_names import quantized_name
 from kvplan.domain.model import Model
 from kvplan.errors import KvplanError
 from kvplan.rules.context import Problem
@@ -19,7 +19,8 @@ from kvplan.rules.named import beside, model_in_path
 from kvplan.rules.which_host import Around
 from kvplan.units import shorten
 
-_SIXTEEN_BIT = {"bf16", "fp16", "fp32"}
+_MADE_FROM = ("bf16", "fp16", "fp8")
+"""How checkpoints are stored that others quantize."""
 
 
 class WhichModel(NamedTuple):
@@ -27,6 +28,8 @@ class WhichModel(NamedTuple):
 
     model: Model | None
     problem: Problem | None = None
+    weights: str | None = None
+    """The scheme that the name of a quantized checkpoint ends with; its own figures are not known as well as that."""
 
 
 def which_model(found: FoundDeployment, name: str, around: Around) -> WhichModel:
@@ -61,24 +64,18 @@ def _called_after(path: str, around: Around) -> str | None:
 
 
 def _quantized(found: FoundDeployment, name: str, around: Around) -> WhichModel | None:
-    """A quantized checkpoint by its name: the model's own geometry, its weights in the scheme behind the name.
-
-    Only for models that a catalog has in 16 bits, and for those that it has in fewer where the name says 16 bits.
-    """
-    parted = unquantized(name)
-    if parted is None or os.path.exists(name):
+    """A checkpoint that is called after a model of the catalog and a weight scheme."""
+    parts = None if os.path.exists(name) else quantized_name(name)
+    if parts is None:
         return None
-    base, scheme = parted
-    catalog_model, _ = catalog_name(GgufName((base, f"{base}-Instruct"), None, ""), catalog_names(around.catalog))
-    if catalog_model is None:
+    spellings = GgufName((parts.base, f"{parts.base}-Instruct"), None, "")
+    base, _ = catalog_name(spellings, catalog_names(around.catalog))
+    model = model_by_name(base, around.catalog) if base is not None else None
+    if model is None or model.dtype not in _MADE_FROM:
         return None
-    model = model_by_name(catalog_model, around.catalog)
-    if (model.dtype in _SIXTEEN_BIT) == (scheme in _SIXTEEN_BIT):
-        return None
-    message = f"{shorten(name)!r} is taken for {catalog_model} with {scheme} weights, by its name"
-    remedy = "name it in .kvplan.toml, [models], if it is another, or lock it: kvplan lock"
-    problem = Problem("KV412", "info", message, found.where("model"), remedy)
-    return WhichModel(model._replace(dtype=scheme, name=shorten(name.rstrip("/").rsplit("/", 1)[-1])), problem)
+    message = f"{shorten(name)!r} is taken for {parts.base} with {parts.scheme} weights by its name"
+    remedy = 'say in .kvplan.toml, [models], if it is another ("NAME" = "MODEL"), or lock it: kvplan lock'
+    return WhichModel(model, Problem("KV412", "info", message, found.where("model"), remedy), parts.scheme)
 
 
 def _by_its_name(found: FoundDeployment, path: str, name: str) -> Problem:

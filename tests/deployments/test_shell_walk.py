@@ -112,8 +112,17 @@ def test_a_folder_of_its_own_is_a_known_one() -> None:
 def test_functions_that_are_called_twice() -> None:
     script = "serve() { CUDA_VISIBLE_DEVICES=$2 vllm serve $1 --port $3 & }\nserve a 0 1\nserve b 1 2\nwait\n"
     found, _ = kit.read("#!/bin/bash\n" + script, "pair.sh")
-    assert [(item.value("model"), item.notes.get("gpu_ids")) for item in found] == [("a", None), ("b", None)]
+    assert [(item.value("model"), item.notes.get("gpu_ids")) for item in found] == [("a", "0"), ("b", "1")]
     assert [(item.value("gpus")) for item in found] == [1, 1]
+
+
+def test_commands_that_have_ended_share_no_card() -> None:
+    """``wait`` at the end leaves those before it beside each other; one that starts behind it is alone."""
+    script = "export CUDA_VISIBLE_DEVICES=0\nvllm serve a &\nvllm serve b &\nwait\nvllm serve c &\n"
+    found, _ = kit.read("#!/bin/bash\n" + script, "phases.sh")
+    assert [item.notes.get("gpu_ids") for item in found] == [None, None, "0"]
+    found, _ = kit.read("#!/bin/bash\n" + script.partition("vllm serve c")[0], "pair.sh")
+    assert [item.notes.get("gpu_ids") for item in found] == ["0", "0"]
 
 
 @pytest.mark.parametrize(("script", "cards"), [

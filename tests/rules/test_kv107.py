@@ -31,6 +31,15 @@ def test_a_ceiling_of_sequences_is_no_workload(tmp_path: Path) -> None:
     assert found(tmp_path, text, "KV107", host="h100-server") == []
 
 
+def test_a_ceiling_with_hardly_any_tokens_for_each(tmp_path: Path) -> None:
+    """tandemn-system#11: 77,088 tokens on an A10G, 256 at once: 72 ran, 480 preemptions."""
+    text = serve("Qwen/Qwen2.5-7B-Instruct --max-model-len 8192 --max-num-seqs {}", "0.17.0")
+    item = only(tmp_path, text.format(256), "KV107", host="g5.xlarge")
+    assert (item.level, item.figures["max_num_seqs"]) == ("warn", 256)
+    assert found(tmp_path, text.format(64), "KV107", host="g5.xlarge") == []
+    assert found(tmp_path, text.replace(" --max-num-seqs {}", ""), "KV107", host="g5.xlarge") == []
+
+
 def test_one_user_of_the_longest_request_is_said_once(tmp_path: Path) -> None:
     text = toml('[workload]\ncontext = "128k"\nusers = 1', 'host = "rtx3090"')
     assert [item.rule for item in checked(tmp_path, text, "a.toml").findings if item.level == "fail"] == ["KV102"]

@@ -104,3 +104,38 @@ def test_a_strategy_that_moves_kv_is_charged(tmp_path: Path) -> None:
     text = toml(body + "128", 'strategy = "offload-retrieve"')
     assert only(tmp_path, text, "KV201", "a.toml").level == "fail"
     assert found(tmp_path, toml(body + "512", 'strategy = "offload-retrieve"'), "KV201", "a.toml") == []
+
+
+TIER = """schema = "kvplan.deployment/1"
+model = "llama3-70b"
+host = "h100-server"
+gpus = 4
+engine = "tensorrt-llm@1.2"
+[settings]
+tp = 4
+max_model_len = 8192
+use_kv_cache_manager_v2 = true
+{size}
+[host_overrides]
+dram_gib = 975
+"""
+
+
+def test_a_tier_that_sizes_itself_on_every_rank(tmp_path: Path) -> None:
+    """TensorRT-LLM PR 16106: 4 ranks x 161 to 173 of 975 GiB, of which 440 were free: killed in 6 runs of 6."""
+    item = only(tmp_path, TIER.format(size=""), "KV201", "a.toml")
+    assert item.level == "fail"
+    assert item.figures["low_bytes"] == pytest.approx(4 * 161 * 2**30, rel=0.01)
+    assert "host_cache_size is not set" in item.message
+    others = TIER.format(size="") + "[neighbours]\ndram_gib = 535\n"
+    assert only(tmp_path, others, "KV201", "a.toml").level == "fail"
+    sized = TIER.format(size="host_cache_bytes_per_rank = 68719476736")
+    assert found(tmp_path, sized, "KV201", "a.toml") == []
+
+
+def test_sizes_for_each_rank_without_a_host(tmp_path: Path) -> None:
+    """LMCache#2901: 50 asked, 100 used. Said of what multiplies, where nothing says how much there is."""
+    item = only(tmp_path, LMCACHE.format(each=50, tp=2, model=LLAMA), "KV201")
+    assert (item.level, item.figures["used_bytes"]) == ("warn", 100 * 2**30)
+    assert found(tmp_path, LMCACHE.format(each=50, tp=1, model=LLAMA), "KV201") == []
+    assert found(tmp_path, serve(f"{LLAMA} -tp 2 --kv-offloading-size 50"), "KV201") == []

@@ -187,16 +187,6 @@ def built(folder: Path, engine: str, settings: dict[str, object], dram: float) -
     return Context(item, translate(item), (), host=load_host(host(folder, dram, 8)))
 
 
-def test_the_host_tier_of_every_rank(tmp_path: Path) -> None:
-    """TensorRT-LLM PR 16106: 4 ranks x 161 to 173 of 975 GiB, of which 440 were free: killed in 6 runs of 6."""
-    settings: dict[str, object] = {"use_kv_cache_manager_v2": True, "tp": "4"}
-    (item,) = check(built(tmp_path, "tensorrt-llm", settings, 975))
-    assert item.level == "fail"
-    assert item.figures["low_bytes"] == pytest.approx(4 * 161 * 2**30)
-    assert "host_cache_size is not set" in item.message
-    assert list(check(built(tmp_path, "tensorrt-llm", {**settings, "host_cache_bytes_per_rank": 1e9}, 975))) == []
-
-
 def test_half_of_the_host_in_a_smaller_container(tmp_path: Path) -> None:
     settings: dict[str, object] = {"offload_host_fraction": "0.5", "memory_limit": "64Gi"}
     (item,) = check(built(tmp_path, "vllm", settings, 256))

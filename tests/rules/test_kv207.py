@@ -7,7 +7,7 @@ from tests.rules.test_kv201 import LLAMA, host
 def test_page_cache_counts_in_a_limit(tmp_path: Path) -> None:
     """vllm#3035: some 28 GB of a checkpoint's pages in a container of 32G."""
     args = "--model=Qwen/Qwen2.5-14B-Instruct\n--max-model-len=4096"
-    item = only(tmp_path, pod(args, "nvidia.com/gpu: 1, memory: 30G"), "KV207", "pod.yaml", host="h100-server")
+    item = only(tmp_path, pod(args, "nvidia.com/gpu: 1, memory: 32G"), "KV207", "pod.yaml", host="h100-server")
     assert item.level == "warn"
     assert 27e9 < item.figures["weight_bytes"] < 31e9
     large = pod(args, "nvidia.com/gpu: 1, memory: 64Gi")

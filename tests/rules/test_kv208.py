@@ -32,3 +32,10 @@ def test_a_pool_of_fixed_size_is_counted_as_it_is(tmp_path: Path) -> None:
     body = '[settings]\nmax_model_len = 16384\nkv_cache_memory_bytes = "20G"\n'
     text = toml(body, 'model = "qwen3-8b"\nhost = "dgx-spark"')
     assert found(tmp_path, text, "KV208", "a.toml") == []
+
+
+def test_a_model_that_is_not_known_may_be_as_large_as_the_share(tmp_path: Path) -> None:
+    """vllm#56824: 0.70 of GB10 with a model that no catalog has, NV_ERR_NO_MEMORY at start."""
+    text = serve("org/never-heard-of-it --gpu-memory-utilization {}", "0.29.0")
+    assert only(tmp_path, text.format(0.7), "KV208", host="dgx-spark").level == "warn"
+    assert found(tmp_path, text.format(0.3), "KV208", host="dgx-spark") == []

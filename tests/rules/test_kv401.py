@@ -11,3 +11,13 @@ def test_a_variable_that_vllm_does_not_read(tmp_path: Path) -> None:
     assert "10517" in item.message
     assert found(tmp_path, text.replace("MAX_SEQUENCE_LENGTH=20000 ", "HF_HOME=/tmp "), "KV401") == []
     assert found(tmp_path, text.replace("-Instruct", "-Instruct --max-model-len 20000"), "KV401") == []
+
+
+def test_a_default_is_no_answer_to_a_variable_that_nobody_reads(tmp_path: Path) -> None:
+    """LMCACHE_CONFIG_PATH is not read, so that LMCache's 5 GiB hold; a size of its own settles it."""
+    connector = '{"kv_connector":"LMCacheConnectorV1","kv_role":"kv_both"}'
+    text = (
+        f"export LMCACHE_CONFIG_PATH=/etc/lmcache.yaml\nvllm serve Qwen/Qwen3-8B --kv-transfer-config '{connector}'\n"
+    )
+    assert only(tmp_path, text, "KV401").level == "fail"
+    assert found(tmp_path, f"export LMCACHE_MAX_LOCAL_CPU_SIZE=20\n{text}", "KV401") == []

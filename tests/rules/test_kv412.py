@@ -65,7 +65,7 @@ def test_a_path_that_is_called_after_a_model(tmp_path: Path) -> None:
     assert (item.level, "Qwen3-32B by its name" in item.message) == ("info", True)
     hub = "/root/.cache/huggingface/hub/models--Qwen--Qwen3-32B/snapshots/9216db5781bf21249d130ec9da846c4624c16137"
     assert only(tmp_path, serve(f"{hub} --max-model-len 8192", "0.19.0"), "KV412", host="h100-server").level == "info"
-    for path in ("/models/own", "/models/Qwen3-32B-AWQ-mine", "/data/chat"):
+    for path in ("/models/own", "/models/Qwen3-32B-mine", "/data/chat"):
         assert only(tmp_path, serve(path, "0.19.0"), "KV412", host="h100-server").level == "unknown"
 
 
@@ -83,13 +83,22 @@ def test_a_quantized_checkpoint_by_its_name(tmp_path: Path) -> None:
         assert least < 2 * judged.share.weights.best < most
 
 
-def test_a_scheme_of_a_model_that_has_fewer_bits_itself_is_a_question(tmp_path: Path) -> None:
-    text = serve("nobody/DeepSeek-R1-AWQ --max-model-len 4096", "0.19.0")
-    assert only(tmp_path, text, "KV412", host="h200-server").level == "unknown"
-
-
 def test_a_copy_under_another_owner(tmp_path: Path) -> None:
     item = only(tmp_path, serve("somebody/gpt-oss-20b --max-model-len 8192", "0.19.0"), "KV412", host="h100-server")
     assert (item.level, "gpt-oss-20b by its name" in item.message) == ("info", True)
     text = serve("somebody/gpt-oss-20b-tuned --max-model-len 8192", "0.19.0")
     assert only(tmp_path, text, "KV412", host="h100-server").level == "unknown"
+
+
+def test_a_quantized_checkpoint_is_known_by_its_name(tmp_path: Path) -> None:
+    """Its weights are lighter than the model's, and known less well; the base must be in the catalog."""
+    for name in ("nvidia/Qwen3-32B-NVFP4", "/models/Qwen3-32B-NVFP4"):
+        text = serve(f"{name} --quantization modelopt --max-model-len 8192", "0.19.0")
+        item = only(tmp_path, text, "KV412", host="rtx5090")
+        assert (item.level, "Qwen3-32B with nvfp4 weights" in item.message) == ("info", True)
+        assert found(tmp_path, text, "KV101", host="rtx5090") == []
+    bf16 = serve("Qwen/Qwen3-32B --max-model-len 8192", "0.19.0")
+    assert only(tmp_path, bf16, "KV101", host="rtx5090").level == "fail"
+    heavy = serve("org/Qwen3-32B-FP8 --max-model-len 8192", "0.19.0")
+    assert only(tmp_path, heavy, "KV101", host="rtx4090").level == "fail"
+    assert only(tmp_path, serve("org/Nothing-1B-FP8", "0.19.0"), "KV412", host="rtx4090").level == "unknown"

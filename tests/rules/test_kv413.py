@@ -46,3 +46,10 @@ def test_the_longest_of_a_spread_counts(tmp_path: Path) -> None:
 def test_the_rest_is_judged_at_the_models_limit(tmp_path: Path) -> None:
     result = checked(tmp_path, serve(f"{QWEN} 131072"), host="h100-server")
     assert [item.rule for item in result.findings if item.level == "fail"] == ["KV413"]
+
+
+def test_a_llama_server_starts_all_the_same(tmp_path: Path) -> None:
+    """It warns that the training context is exceeded (llama-context.cpp), and does not refuse."""
+    text = "llama-server -m Qwen3-8B-Q4_K_M.gguf -c {} -np 1\n"
+    assert only(tmp_path, text.format(65536), "KV413", host="rtx5090").level == "warn"
+    assert found(tmp_path, text.format(40960), "KV413", host="rtx5090") == []

@@ -40,3 +40,10 @@ def test_a_slow_link_and_a_short_prompt(tmp_path: Path) -> None:
     body = '[settings]\nkv_offloading_size = 16\n[workload]\ncontext = "{}"\nusers = 4\n[host_overrides]\nlink = "{}"'
     assert only(tmp_path, toml(body.format("512", "pcie3x1")), "KV502", "a.toml").level == "warn"
     assert only(tmp_path, toml(body.format("32k", "pcie5x16")), "KV502", "a.toml").level == "info"
+
+
+def test_the_bus_is_shared_whatever_the_model_is(tmp_path: Path) -> None:
+    text = serve(f"org/never-heard-of-it -tp 2 {OFFLOAD}", "0.19.0")
+    assert only(tmp_path, text, "KV502", host="rtx-pro-6000-server").level == "warn"
+    assert found(tmp_path, text, "KV502", host="h100-server") == []
+    assert found(tmp_path, text.replace("-tp 2 ", ""), "KV502", host="rtx-pro-6000-server") == []

@@ -137,7 +137,7 @@ def _deployment(
     known_image = image.text if image is not None and image.unresolved is None else None
     settings = dict(resources.settings)
     settings |= {item.name: item for item in threads_of(command.environment)}
-    cards = None if service.get("profiles") else gpu_ids(command.environment, resources.cards)
+    cards = gpu_ids(command.environment, resources.cards) or ("all" if resources.all_cards else None)
     launch = Launch(
         engine=command.engine,
         arguments=command.arguments,
@@ -145,7 +145,7 @@ def _deployment(
         environment=command.environment,
         image=known_image or command.image,
         image_place=image.place if image is not None else None,
-        cards=cards,
+        cards=None if service.get("profiles") else cards,
     )
     return deployment_of(
         launch,

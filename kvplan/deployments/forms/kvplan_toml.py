@@ -45,6 +45,8 @@ _LINE_OF_ERROR = re.compile(r"\s*\(at (?:line (\d+), column \d+|end of document)
 
 _ENGINE_SETTINGS = {flag.replace("-", "_"): name for flag, name in SETTINGS.items() if name not in ("model", "config")}
 _SHORT = {name: name for name in ("tp", "pp", "dp", "ep", "dcp", "weights", "mem_fraction_static", "max_model_len")}
+_WORDS = ("cache_type_k", "cache_type_v", "flash_attention", "split_mode", "tensor_split", "use_kv_cache_manager_v2")
+"""Settings of engines other than vLLM whose values are words."""
 _HOST = ("cpu_cores", "dram_gib", "dram_gb_per_s", "link", "hbm_gib", "numa_nodes", "display_reserve_gib",
          "confidential_computing")  # fmt: skip
 _CONTAINER = ("cpu_limit", "cpu_request", "memory_limit", "memory_request", "shm_size", "memlock", "omp_num_threads",
@@ -64,7 +66,12 @@ _ELSEWHERE = {name for table in _OTHERS.values() for name in table.values()}
 TABLES: dict[str, dict[str, str]] = {
     **_OTHERS,
     # Every engine's settings: vLLM's as it spells them, all by kvplan's own names.
-    "settings": {**_ENGINE_SETTINGS, **_SHORT, **{name: name for name in KINDS if name not in _ELSEWHERE}},
+    "settings": {
+        **_ENGINE_SETTINGS,
+        **_SHORT,
+        **{name: name for name in _WORDS},
+        **{name: name for name in KINDS if name not in _ELSEWHERE},
+    },
 }
 """Table -> key -> the setting's name in kvplan."""
 

@@ -158,7 +158,7 @@ def test_an_override_stands_for_the_file_below_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("given", "gpus", "cards"), [
-    ("gpus: all", None, None),
+    ("gpus: all", None, "all"),
     ("gpus: 2", 2, "0,1"),
     ("gpus:\n      - device_ids: ['4']", 1, "4"),
     ("runtime: nvidia\n    environment: ['NVIDIA_VISIBLE_DEVICES=1,2']", 2, "1,2"),
@@ -166,6 +166,7 @@ def test_an_override_stands_for_the_file_below_it(tmp_path: Path) -> None:
     ("deploy: {resources: {reservations: {devices: [{driver: cdi, device_ids: [nvidia.com/gpu=3]}]}}}", 1, "3"),
     ("devices: [/dev/kfd, /dev/dri/renderD128, /dev/dri/renderD129]", 2, None),
     ("profiles: [other]\n    gpus: 2", 2, None),
+    ("profiles: [other]\n    gpus: all", None, None),
 ])  # fmt: skip
 def test_gpus(given: str, gpus: int | None, cards: str | None) -> None:
     text = f"services:\n  a:\n    image: vllm/vllm-openai:v1\n    command: --model m -tp 2\n    {given}\n"
