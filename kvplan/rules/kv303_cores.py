@@ -24,6 +24,8 @@ TITLE = "fewer CPU cores than the engine's processes keep busy"
 LEVEL = "warn"
 UNUSABLE_CPUS, USABLE_CPUS = 5.0, 13.0
 """Logical CPUs of the CPU engine: with so many an answer took 58 s, with so many 1 s."""
+SEEN_PARAMETERS = 1.5e9
+"""Of the model that was seen, Qwen2.5-1.5B."""
 _PROCESSES = {"vllm": vllm_processes, "sglang": sglang_processes, "tensorrt-llm": tensorrt_llm_processes}
 _CPU_IMAGE = re.compile(r"vllm[-_/\w]*cpu|:[^/]*\bcpu\b", re.IGNORECASE)
 
@@ -93,7 +95,8 @@ def _cpu_engine(context: Context) -> Iterator[Finding]:
     given = limit if limit is not None else _cpus(context, "cpu_request")
     if given is None or given >= USABLE_CPUS:
         return
-    level = "fail" if limit is not None and limit <= UNUSABLE_CPUS else LEVEL
+    unusable = limit is not None and limit <= UNUSABLE_CPUS and _is_as_large(context)
+    level = "fail" if unusable else LEVEL
     message = (
         f"{given:g} CPUs for the CPU engine: with {UNUSABLE_CPUS:g} a short answer took 58 s, with {USABLE_CPUS:g} 1 s"
     )
@@ -102,6 +105,12 @@ def _cpu_engine(context: Context) -> Iterator[Finding]:
         figures={"cpus": given, "unusable_cpus": UNUSABLE_CPUS, "usable_cpus": USABLE_CPUS},
         formula="CPUs of the container >= what was seen to answer", remedy=f"a CPU limit of {USABLE_CPUS:g}",
     )  # fmt: skip
+
+
+def _is_as_large(context: Context) -> bool:
+    """Whether the model is at least the one that was seen: what a smaller one needs was not measured."""
+    model = context.model
+    return model is not None and model.parameters.best >= SEEN_PARAMETERS
 
 
 def _cpus(context: Context, name: str) -> float | None:

@@ -1,6 +1,7 @@
 """KV401: a setting that the engine never reads, so that another value holds than the file seems to say.
 
-Only where nothing else in the file sets what the name promises: then a default holds unseen.
+Only where nothing else in the file sets what the name promises: then a default holds unseen. A warning for Ollama,
+which then fits layers and context to the memory that is free.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ def check(context: Context) -> Iterator[Finding]:
     for item in ignored_variables(found.engine, found.variables, found.settings):
         yield Finding(
             ID,
-            LEVEL,
+            "warn" if item.fits_itself else LEVEL,
             found.name,
             str(found.variables[item.name]),
             f"{found.engine} does not read {item.name}, so {item.setting} is its default ({item.source})",

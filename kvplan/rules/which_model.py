@@ -34,11 +34,11 @@ def which_model(found: FoundDeployment, name: str, around: Around) -> WhichModel
             instead = _called_after(known, around)
             problem = _by_its_name(found, known, instead) if instead is not None else None
         if instead is None:
-            return WhichModel(None, _unknown(found, error))
+            return WhichModel(None, _unknown(found, name, error))
     try:
         return WhichModel(model_by_name(instead, around.catalog), problem)
     except KvplanError as error:
-        return WhichModel(None, _unknown(found, error))
+        return WhichModel(None, _unknown(found, instead, error))
 
 
 def _called_after(path: str, around: Around) -> str | None:
@@ -54,6 +54,8 @@ def _by_its_name(found: FoundDeployment, path: str, name: str) -> Problem:
     return Problem("KV412", "info", message, found.where("model"), remedy)
 
 
-def _unknown(found: FoundDeployment, error: KvplanError) -> Problem:
+def _unknown(found: FoundDeployment, name: str, error: KvplanError) -> Problem:
     advice = error.help or "add it to a catalog file, and give that to --catalog"
-    return Problem("KV412", "unknown", f"the model can't be looked up: {error.message}", found.where("model"), advice)
+    named = "" if repr(shorten(name)) in error.message else f" {shorten(name)!r}"
+    message = f"the model{named} can't be looked up: {error.message}"
+    return Problem("KV412", "unknown", message, found.where("model"), advice)
