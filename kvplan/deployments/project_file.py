@@ -45,6 +45,8 @@ def config_place(path: str) -> str | None:
     while True:
         for name in NAMES:
             file = os.path.join(folder, name)
+            if name == NAMES[0] and os.path.lexists(file) and not os.path.isfile(file):
+                raise InputError("is not a regular file", where=shorten(os.path.relpath(file), 200))
             if os.path.isfile(file) and (name == NAMES[0] or _SECTION.search(_text(file))):
                 return os.path.relpath(file) if inside else file
         above = os.path.dirname(folder)
@@ -95,6 +97,9 @@ class _Reader:
             if name in self.tables:
                 value = self.scalar(kind, self.tables[name], name)
                 settings[name] = Setting(name, self.beside(value) if name == "host" else value, self.place(name))
+        margin = settings["margin"].value if "margin" in settings else 0.0
+        if isinstance(margin, int | float) and not 0.0 <= margin < 1.0:  # nan is not in it either
+            self.wrong(f"must be a fraction from 0 to below 1 (it is {margin})", "margin")
         listed = self.tables.get("catalog", [])
         catalogs = listed if isinstance(listed, list) else [listed]
         return ProjectConfig(
