@@ -13,7 +13,7 @@ from kvplan.deployments.yaml_files import yaml_of
 from kvplan.deployments.yaml_tree import Node
 from kvplan.units import shorten
 
-_TOKEN = re.compile(r"\[([^\]]*)\]|((?:\\.|[^.\[\]\\])+)")
+_TOKEN = re.compile(r"\[([^\[\]]*)\]|((?:\\.|[^.\[\]\\])+)")
 _INDEX = re.compile(r"-?[0-9]{1,6}")
 MOST_REPLACEMENTS = 500
 MOST_STEPS = 50

@@ -11,7 +11,7 @@ from itertools import islice
 
 from kvplan.deployments.yaml_tree import Node
 
-_TOKEN = re.compile(r"\s*(?:(\+?[\w.-]+)|([&|()]))")
+_TOKEN = re.compile(r"(\+?[\w.-]+)|([&|()])")
 MOST_SETS = 2000
 _DEEPEST = 20
 

@@ -7,12 +7,14 @@ import re
 from kvplan.deployments.gguf_names import GgufName, gguf_name, scheme_of
 from kvplan.deployments.ollama_tags import FAMILIES
 
+_WORD = r"(?!q\d|fp16|bf16|mxfp4|iq\d)[a-z0-9.]+"
 _TAG = re.compile(
     r"^(?P<size>latest|scout|maverick|e?\d+(?:\.\d+)?[bm]?(?:x\d+b)?(?:-a\d+b)?)?"
-    r"(?:-?(?P<variant>(?:(?!q\d|fp16|bf16|mxfp4|iq\d)[a-z0-9.]+-?)*))?"
+    rf"(?:-?(?P<variant>{_WORD}(?:-{_WORD})*-?))?"
     r"(?:(?:^|-)?(?P<quantization>i?q\d\w*|fp16|bf16|mxfp4))?$",
     re.IGNORECASE,
 )
+_LONGEST_TAG = 100
 _SAME = re.compile(r"^(?:instruct|chat|text|it|it-qat|qat|thinking|2507|v0\.\d|fp16|base|code|python)(?:-|$)")
 _OTHER_MODEL = re.compile(r"^(?:instruct-2507|thinking-2507|2507|a3b-instruct-2507|a3b-thinking-2507)")
 
@@ -29,8 +31,8 @@ def ollama_name(text: str) -> GgufName | None:
     name = re.sub(r"^registry\.ollama\.ai/", "", name)
     name = name.removeprefix("library/")
     family_name, _, tag = name.lower().partition(":")
-    family, read = FAMILIES.get(family_name), _TAG.match(tag)
-    if family is None or read is None:
+    family, read = FAMILIES.get(family_name), _TAG.match(tag[:_LONGEST_TAG])
+    if family is None or read is None or len(tag) > _LONGEST_TAG:
         return None
     label, variant = read["size"] or "latest", (read["variant"] or "").strip("-")
     label = family.sizes[0] if label == "latest" else label

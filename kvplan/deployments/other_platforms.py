@@ -16,7 +16,8 @@ ENGINE_WORD: Final = r"(?i)vllm|sglang|tensorrt.?llm|trt.?llm|llama.?cpp|llama-s
 
 _ENGINE = ENGINE_WORD.removeprefix("(?i)")
 RUNS_AN_ENGINE: Final = (
-    r"(?im)^[ \t-]*[\w.-]*(?:image|repository|registry|command|cmd|args|entrypoint|engine|chart)[\w.-]*[ \t]*:"
+    r"(?im)^[ \t]*(?:-[ \t]+)*(?:[\w.][\w.-]{0,80})?"
+    r"(?:image|repository|registry|command|cmd|args|entrypoint|engine|chart)[\w.-]{0,80}[ \t]*:"
     rf"[^#\n]*(?:{_ENGINE})"
     rf"|^[ \t]*(?:{_ENGINE})[ \t]*:[ \t]*(?:#.*)?$"
     r"|^[ \t-]*[\"']?(?:--)?(?:max[-_]?model[-_]?len|tensor[-_]?parallel[-_]?size|gpu[-_]?memory[-_]?utilization"

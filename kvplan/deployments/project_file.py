@@ -36,7 +36,12 @@ _FAIL_ON = ("fail", "warn", "unknown")
 
 def config_place(path: str) -> str | None:
     """The nearest configuration file from a path upward: to its repository's root, or to the current folder."""
-    return nearest(path, NAMES, lambda file: os.path.basename(file) == NAMES[0] or bool(_SECTION.search(_text(file))))
+    return nearest(
+        path,
+        NAMES,
+        lambda file: os.path.basename(file) == NAMES[0] or bool(_SECTION.search(_text(file))),
+        regular=NAMES[:1],
+    )
 
 
 def config_at(path: str) -> ProjectConfig:
@@ -81,6 +86,9 @@ class _Reader:
             if name in self.tables:
                 value = self.scalar(kind, self.tables[name], name)
                 settings[name] = Setting(name, self.beside(value) if name == "host" else value, self.place(name))
+        margin = settings["margin"].value if "margin" in settings else 0.0
+        if isinstance(margin, int | float) and not 0.0 <= margin < 1.0:  # nan is not in it either
+            self.wrong(f"must be a fraction from 0 to below 1 (it is {margin})", "margin")
         listed = self.tables.get("catalog", [])
         catalogs = listed if isinstance(listed, list) else [listed]
         return ProjectConfig(

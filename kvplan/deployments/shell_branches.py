@@ -14,7 +14,7 @@ BLANK = re.compile(r"(?:[ \t\r]+|\\\r?\n)+")
 KEYWORD = re.compile(r"(if|then|elif|else|fi|for|select|while|until|do|done|case|esac|\{|\}|!)(?=[\s;)&|]|$)")
 _LOOP = re.compile(r"(?:for|select)[ \t]+([A-Za-z_]\w*)(?:[ \t]+in\b)?")
 _CASE = re.compile(r"case[ \t]+(.{1,300}?)[ \t]+in(?=\s|$)")
-_PATTERN = re.compile(r"\s*(?:#[^\n]*\n\s*)*(?!esac\b)\(?([^)\n]{0,300})\)")
+_PATTERN = re.compile(r"\s*(?:#[^\n]*\n\s*)*(?!esac\b)\(?((?:[^)\s][^)\n]{0,299})?)\)")
 MOST_TESTS = 20
 _CLOSED_BY = {"fi": "if", "done": "loop", "esac": "case"}
 

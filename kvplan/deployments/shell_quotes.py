@@ -14,12 +14,11 @@ from kvplan.deployments.argv import Word
 from kvplan.deployments.found import Place
 from kvplan.deployments.marks import Marks
 from kvplan.deployments.shell_expansions import NAME, Expansion, Lookup, braced
+from kvplan.deployments.shell_substitutions import substituted
 
 _FLAG_OR_NOTHING = re.compile(r"^(?:--?[\w-]+=)?$")
 _PLAIN = re.compile(r"[^\s\\'\"`$<>;|&)#]+")
 _PLAIN_QUOTED = re.compile(r"[^\\\"`$]+")
-_OWN_FOLDER = re.compile(r"^\$\([^;|]*\b(?:dirname\b|BASH_SOURCE)[^;|]*(?:\$0|\$\{0|BASH_SOURCE)[^;|]*\)$")
-_WHICH = re.compile(r"^\$\((?:which|command[ \t]+-v|type[ \t]+-p)[ \t]+([\w./-]+)\)$")
 _BALANCED = {"(": re.compile(r"\\.|'[^'\n]*'|[()]", re.DOTALL), "{": re.compile(r"\\.|[{}]", re.DOTALL)}
 MOST_DEPTH = 8
 LONGEST_EXPANSION = 100_000
@@ -160,9 +159,9 @@ class ShellText:
         if following == "(":
             self._skip_balanced("(", ")")
             written = self.text[start : self.position]
-            found = _WHICH.match(written)
-            if found is not None or _OWN_FOLDER.match(written):
-                self._add(found[1] if found is not None else ".")
+            settled = substituted(written, self.lookup)
+            if settled is not None:
+                self._add(settled)
             else:
                 self._unknown("a command or arithmetic expansion is never executed", text=written)
         elif following == "{":

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from kvplan.deployments.argv import Arguments, Word
-from kvplan.deployments.commands import engine_words, flags_in
+from kvplan.deployments.commands import engine_words, flags_in, traces
 from kvplan.deployments.commands.interface import EngineCommand
 from kvplan.deployments.container import Invocation, engine_for, environment_of_docker, invocation_of
 from kvplan.deployments.found import Place
@@ -68,7 +69,16 @@ def started(statement: Statement) -> Command | None:
 def engine_in(words: Sequence[Word]) -> tuple[EngineCommand, int] | None:
     """The engine that these words start, and where its flags begin: only where a shell text would show it as well."""
     texts = [word.text for word in words]
-    return flags_in(texts) if engine_words().search(" ".join(texts) + " ") else None
+    joined = " ".join(texts) + " "
+    if not any(trace in joined for trace in _traces()):  # much quicker than the words of all engines
+        return None
+    return flags_in(texts) if engine_words().search(joined) else None
+
+
+@cache
+def _traces() -> tuple[str, ...]:
+    """Whatever starts an engine has one of these."""
+    return tuple(trace.decode() for trace in traces())
 
 
 def _place(statement: Statement, index: int) -> Place:

@@ -97,10 +97,14 @@ def read_source(
         return Unreadable(where, f"cannot be read: {error.strerror or type(error).__name__}")
     except ValueError as error:
         return Unreadable(where, f"cannot be read: {error}")
-    if traces is not None and not any(word in data for word in traces):
+    wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    seen = data.replace(b"\0", b"") if wide else data
+    if traces is not None and not any(word in seen for word in traces):
         return None
     if len(data) > LARGEST_FILE_BYTES:
         return Unreadable(where, "is larger than 4 MiB, so it is no deployment file")
+    if wide:
+        return Unreadable(where, "is UTF-16 text, not UTF-8", "save it as UTF-8")
     if b"\0" in data:
         return Unreadable(where, "is not a text file")
     try:

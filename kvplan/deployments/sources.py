@@ -13,6 +13,7 @@ from kvplan.deployments.commands import traces as traces_of_commands
 from kvplan.deployments.forms import all_forms, form_of
 from kvplan.deployments.found import FoundDeployment
 from kvplan.deployments.interface import Source, Unreadable
+from kvplan.deployments.kustomize_build import FILE_NAMES
 from kvplan.deployments.source_files import SKIPPED_FOLDERS, Tree, read_source
 from kvplan.errors import InputError
 from kvplan.units import shorten
@@ -22,26 +23,37 @@ def read_deployments(paths: Sequence[str]) -> tuple[list[tuple[FoundDeployment, 
     """Every deployment in these files and folders. A path that does not exist is a usage error: it may be misspelt."""
     found: list[tuple[FoundDeployment, Source]] = []
     unreadable: list[Unreadable] = []
-    claimed: set[str] = set()
+    claims_of: dict[str, set[str]] = {}
     asked: set[str] = set()
     trees: dict[str, Tree] = {}
     for path, asked_for, top in _files(paths):
-        source = read_source(path, traces=None if asked_for else _traces(), tree=_tree_of(path, top, trees))
+        traces = None if asked_for or os.path.basename(path) in FILE_NAMES else _traces()
+        source = read_source(path, traces=traces, tree=_tree_of(path, top, trees))
         if source is None or isinstance(source, Unreadable):
             unreadable += [source] if source is not None else []
             continue
         if asked_for:
             asked.add(os.path.normpath(source.path))
         deployments, faults, claims = _read(source, asked_for)
-        claimed.update(os.path.normpath(claim) for claim in claims)
-        claimed.update(os.path.normpath(file) for item in deployments for file in item.files)
+        files = [*claims, *(file for item in deployments for file in item.files)]
+        claims_of[os.path.normpath(source.path)] = {os.path.normpath(file) for file in files}
         found += [(item, source) for item in deployments]
         unreadable += faults
-    claimed -= asked
+    claimed = _superseded(claims_of) - asked
     left = [(item, source) for item, source in found if os.path.normpath(source.path) not in claimed]
     own = {item.place for item, source in left if item.place.path == source.path}
     left = [(item, source) for item, source in left if item.place.path == source.path or item.place not in own]
     return left, [item for item in dict.fromkeys(unreadable) if os.path.normpath(item.place.path) not in claimed]
+
+
+def _superseded(claims_of: dict[str, set[str]]) -> set[str]:
+    """The files of which another one is a fuller reading. Of two that claim each other neither is: a circle."""
+    return {
+        file
+        for claimer, files in claims_of.items()
+        for file in files
+        if file == claimer or claimer not in claims_of.get(file, ())
+    }
 
 
 def _read(source: Source, asked_for: bool) -> tuple[list[FoundDeployment], list[Unreadable], tuple[str, ...]]:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from kvplan.deployments.source_files import Tree
+from kvplan.errors import InputError
+from kvplan.units import shorten
 
 LOCK_NAME = "kvplan.lock.toml"
 """What ``kvplan lock`` writes: a catalog of the models that the deployment files name and no other catalog has."""
@@ -37,13 +39,20 @@ def way_up(path: str) -> Way:
     return Way(folder, last, inside)
 
 
-def nearest(path: str, names: Iterable[str], is_meant: Callable[[str], bool] = os.path.isfile) -> str | None:
-    """The first file of one of these names on the way up."""
+def nearest(
+    path: str,
+    names: Iterable[str],
+    is_meant: Callable[[str], bool] = os.path.isfile,
+    regular: tuple[str, ...] = (),
+) -> str | None:
+    """The first file of one of these names on the way up. InputError where a ``regular`` one is a pipe or a folder."""
     way, names = way_up(path), tuple(names)
     folder = way.folder
     while True:
         for name in names:
             file = os.path.join(folder, name)
+            if name in regular and os.path.lexists(file) and not os.path.isfile(file):
+                raise InputError("is not a regular file", where=shorten(way.shown(file), 200))
             if os.path.isfile(file) and is_meant(file):
                 return way.shown(file)
         above = os.path.dirname(folder)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import ChainMap
+from collections.abc import Mapping
 
 from kvplan.deployments.argv import Word
 from kvplan.deployments.interface import Source
@@ -27,7 +29,7 @@ def variables_in(source: Source, outer: dict[str, Expansion] | None = None) -> d
         text, literal = _unquoted(match[2])
         reason = None
         if not literal:
-            text, reason = _filled(text, {**(outer or {}), **found} if outer else found)
+            text, reason = _filled(text, ChainMap(found, outer or {})) if "$" in text or "`" in text else (text, None)
         found[match[1]] = Expansion(text, place=source.at(number), reason=reason)
     return found
 
@@ -50,7 +52,7 @@ def _unquoted(text: str) -> tuple[str, bool]:
     return re.split(r"(?:^|[ \t])#", text, maxsplit=1)[0].rstrip(), False
 
 
-def _filled(text: str, known: dict[str, Expansion]) -> tuple[str, str | None]:
+def _filled(text: str, known: Mapping[str, Expansion]) -> tuple[str, str | None]:
     reasons: list[str] = []
 
     def one(match: re.Match[str]) -> str:

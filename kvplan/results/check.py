@@ -174,8 +174,19 @@ def _finished(
         if index < len(own):
             own[index].append(finding)
     checked = tuple(CheckedDeployment(context, tuple(items)) for context, items in zip(contexts, own, strict=True))
+    found = list(_each_once(found))
     files = {root.path(context.found.place.path) for context in contexts}
     return CheckResult(checked, tuple(found), gate, root, baseline.gone(named, files) if baseline else 0)
+
+
+def _each_once(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """A line that several deployments share is told once; a failure of each of them stays its own."""
+    seen: set[tuple[str, str, str, str, str | None]] = set()
+    for item in findings:
+        told = (item.rule, item.level, item.where, item.message, item.suppressed)
+        if item.level == "fail" or told not in seen:
+            seen.add(told)
+            yield item
 
 
 def _texts(found: Iterable[tuple[FoundDeployment, Source]]) -> dict[str, str]:

@@ -29,9 +29,10 @@ def check(context: Context) -> Iterator[Finding]:
     likely = "" if level == "fail" else " at the best estimate"
     if share.flexible:
         likely = ": the CPU takes the layers that do not fit"
+    beside = f", {gib_text(share.overheads.best)} of activations, runtime and graphs" if share.overheads.best else ""
     message = (
-        f"{gib_text(share.weights.best)} of {scheme} weights, {gib_text(share.overheads.best)} of activations, "
-        f"runtime and graphs{pool} need {gib_text(taken)} of {gib_text(share.budget.best)}{each_gpu(context)}{likely}"
+        f"{gib_text(share.weights.best)} of {scheme} weights{beside}{pool} need {gib_text(taken)} of "
+        f"{gib_text(share.budget.best)}{each_gpu(context)}{likely}"
     )
     yield finding(
         ID, level, context, ("model", "tp", "gpus"), message,

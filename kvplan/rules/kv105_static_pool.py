@@ -6,6 +6,7 @@ Source: SGLang server_args.py, whose own default leaves 512 MB + 1.5 x chunk + 1
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from kvplan.domain.interval import Interval
@@ -56,7 +57,7 @@ def _outside(context: Context, judged: Judged, fraction: float) -> Iterator[Find
         f"SGLang's own default would leave {gib_text(wanted)}",
         figures={"left_bytes": figures_of(left), "default_reserve_bytes": round(wanted)},
         formula="(1 - fraction) x total >= activations + graphs + runtime",
-        remedy=f"--mem-fraction-static {1.0 - wanted / gpu.hbm_bytes.best:.2f}",
+        remedy=f"--mem-fraction-static {math.floor(100.0 * (1.0 - wanted / gpu.hbm_bytes.best)) / 100.0:g}",
     )  # fmt: skip
 
 

@@ -30,7 +30,7 @@ def check(context: Context) -> Iterator[Finding]:
     caches = caches_of(context)
     if not caches:
         return
-    limit, whose = _limit(context)
+    limit, whose = _limit(context, caches)
     if limit is None:
         yield from _without_limit(context, caches)
         return
@@ -67,7 +67,8 @@ def _over(
     )  # fmt: skip
 
 
-def _limit(context: Context) -> tuple[float | None, str]:
+def _limit(context: Context, caches: list[HostCache]) -> tuple[float | None, str]:
+    """The container's limit, else half of the host; all of it where a stated part of the host is taken by design."""
     given = context.translated.values.get("memory_limit")
     if given is not None:
         try:
@@ -79,6 +80,8 @@ def _limit(context: Context) -> tuple[float | None, str]:
     others = 0.0
     if context.judged is not None:
         others = context.judged.deployment.neighbours.dram_bytes
+    if any(cache.setting == "offload_host_fraction" for cache in caches):
+        return context.host.dram_bytes - others, f"{context.host.name}'s"
     return context.host.dram_bytes / 2 - others, f"half of what {context.host.name} has"
 
 

@@ -56,7 +56,7 @@ def _region_level(context: Context, region: float, there: float) -> str | None:
 
 
 def _region(context: Context, level: str, region: float, there: float, words: str) -> Finding:
-    since = "" if level == "fail" else " from the release on that has PR 50094"
+    since = "" if level == "fail" else " with vLLM PR 50094"
     return finding(
         ID, level, context, ("shm_size", *_IN_SHM, "kv_transfer_config"),
         f"the offloaded KV lies in /dev/shm{since}: {gib_text(region)}, and {words} ({version_words(context)})",

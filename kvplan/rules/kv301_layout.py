@@ -72,12 +72,13 @@ def _counted(context: Context) -> Iterator[Finding]:
     if ranks == there or (ranks > there and _spreads(context)):
         return
     words = f"tp {sizes[0]} x pp {sizes[1]} x dp {sizes[2]}"
-    message = f"{words} needs {ranks} GPUs, and {there} are there" if ranks > there else (
+    verb = "is" if there == 1 else "are"
+    message = f"{words} needs {ranks} GPUs, and {there} {verb} there" if ranks > there else (
         f"{there} GPUs are asked for, and {words} uses {ranks}")  # fmt: skip
     yield finding(
         ID, "fail" if ranks > there else "warn", context, _BLAME, message,
         figures={"tp": sizes[0], "pp": sizes[1], "dp": sizes[2], "gpus": there},
-        formula="tp x pp x dp = GPUs", remedy=f"ask for {ranks} GPUs, or change the ranks",
+        formula="tp x pp x dp = GPUs", remedy=f"ask for {ranks} GPU{'s' * (ranks > 1)}, or change the ranks",
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 A CPU limit is a quota of time: libraries still count all the node's CPUs. PyTorch starts a thread for each, and they
 are throttled together; decode stalls. With several GPU workers vLLM sets OMP_NUM_THREADS to 1 itself, but its pool that
-compiles grammars keeps half the node's CPUs. Sources: vLLM issues 9113, 14538 and 49460, pull request 6109.
+compiles grammars keeps half the node's CPUs: an info. Sources: vLLM issues 9113, 14538 and 49460, pull request 6109.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from kvplan.errors import InputError
 from kvplan.rules.context import Context
+from kvplan.rules.engine_facts import ranks_of
 from kvplan.rules.interface import Finding, finding
 from kvplan.rules.surroundings import cpus
 
@@ -37,15 +38,17 @@ def check(context: Context) -> Iterator[Finding]:
     figures = {"cpu_limit": limit, "node_cpus": node, "omp_num_threads": threads}
     remedy = f"{_VARIABLE}={max(1, math.floor(limit))}"
     level = LEVEL if limit * 2 <= (node if node is not None else _LARGE_NODE) else "info"
+    several = engine == "vllm" and threads is None and ranks_of(context).gpus > 1
     of_node = f"all {node:g} CPUs of the node" if node is not None else "all CPUs of the node"
     if threads is not None:
         if threads > max(limit, 1.0):
             message = f"{_VARIABLE} is {threads:g}, and the container may use {limit:g} CPUs"
             yield finding(ID, level, context, ("omp_num_threads", "cpu_limit"), message, figures=figures, remedy=remedy)
     elif engine in _PYTORCH and _VARIABLE not in context.found.variables:
-        message = f"a CPU limit of {limit:g}, and no {_VARIABLE}: pools of threads are sized for {of_node}"
+        pools = "the pool that compiles grammars is" if several else "pools of threads are"
+        message = f"a CPU limit of {limit:g}, and no {_VARIABLE}: {pools} sized for {of_node}"
         yield finding(
-            ID, level, context, ("cpu_limit",), message, figures=figures,
+            ID, "info" if several else level, context, ("cpu_limit",), message, figures=figures,
             formula="threads of a pool = CPUs of the node <= CPU limit", remedy=remedy,
         )  # fmt: skip
     elif engine == "llama.cpp" and _computes_on_cpu(context):

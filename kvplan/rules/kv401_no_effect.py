@@ -1,6 +1,7 @@
 """KV401: a setting that the engine never reads, so that another value holds than the file seems to say.
 
-Only where nothing else in the file sets what the name promises: then a default holds unseen.
+Only where nothing else in the file sets what the name promises: then a default holds unseen. A warning for Ollama,
+which then fits layers and context to the memory that is free.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def check(context: Context) -> Iterator[Finding]:
     for item in known:
         yield Finding(
             ID,
-            LEVEL,
+            "warn" if item.fits_itself else LEVEL,
             found.name,
             str(found.variables[item.name]),
             f"{found.engine} does not read {item.name}, so {item.setting} is its default ({item.source})",
@@ -39,4 +40,4 @@ def check(context: Context) -> Iterator[Finding]:
     if names:
         message = f"{found.engine} reads no variable {', '.join(names)}: it has no effect"
         remedy = "num_gpu, num_ctx and the like are parameters of a Modelfile or of the request"
-        yield finding(ID, LEVEL, context, ("ignored_variables",), message, remedy=remedy)
+        yield finding(ID, "warn", context, ("ignored_variables",), message, remedy=remedy)

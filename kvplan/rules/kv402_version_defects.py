@@ -44,6 +44,23 @@ OWN_DEFAULTS = ("gpu_memory_utilization", "enforce_eager")
 """Settings whose own default changed: a file that gives them is not concerned. Where it does not, and the verdict is
 another one under the older default, that is said too."""
 
+
+def _has_windows(context: Context) -> bool:
+    """Whether the hybrid KV manager makes a difference for this model; one that is not known is a question already."""
+    model = context.declared_model or context.model
+    return model is not None and any(layers.window_tokens or layers.state is not None for layers in model.kv)
+
+
+def _by_lmcache(context: Context) -> bool:
+    return str(context.translated.values.get("kv_offloading_backend", "")).lower() == "lmcache"
+
+
+_CHANGES: dict[str, Callable[[Context], bool]] = {
+    "kv_transfer_config": _has_windows,
+    "kv_offloading_backend": _by_lmcache,
+}
+"""Settings whose meaning changed for some deployments only."""
+
 NOTES = (
     VersionNote(
         "tensorrt-llm",
@@ -77,6 +94,8 @@ def _changed(context: Context, engine: str, version: tuple[int, ...] | None) -> 
         if change.engine != engine or not context.has(change.setting):
             continue
         if context.translated.values.get(change.setting) and change.setting in OWN_DEFAULTS:
+            continue
+        if change.setting in _CHANGES and not _CHANGES[change.setting](context):
             continue
         message = f"before {engine} {change.since} {change.before}; since then {change.after} ({change.source})"
         yield finding(

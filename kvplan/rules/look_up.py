@@ -93,7 +93,7 @@ class _LookUp:
     def _model(self) -> Model | None:
         name = str(self.translated.values.get("model", ""))
         if not name:
-            if not any(item.name == "model" for item in self.found.unresolved):
+            if not any(item.name in ("model", "arguments") and item.stops for item in self.found.unresolved):
                 self._stop("KV412", "unknown", "no model is named", remedy="name it in the file")
             return None
         model = self._named(name)

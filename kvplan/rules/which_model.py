@@ -91,4 +91,6 @@ def _unknown(found: FoundDeployment, name: str, error: KvplanError) -> Problem:
     if advice and not (os.path.exists(name) or likely.startswith("did you mean")):
         likely = ""
     advice = "; ".join(filter(None, (advice, likely))) or "add it to a catalog file, and give that to --catalog"
-    return Problem("KV412", "unknown", f"the model can't be looked up: {error.message}", found.where("model"), advice)
+    named = "" if repr(shorten(name)) in error.message else f" {shorten(name)!r}"
+    message = f"the model{named} can't be looked up: {error.message}"
+    return Problem("KV412", "unknown", message, found.where("model"), advice)

@@ -7,6 +7,9 @@ from kvplan.rules.context import Context
 from kvplan.rules.llama_wording import spelled_for_server
 from kvplan.units import to_gib
 
+_SGLANG = {"max-model-len": "context-length", "max-num-seqs": "max-running-requests",
+           "max-num-batched-tokens": "chunked-prefill-size", "block-size": "page-size"}  # fmt: skip
+"""What SGLang calls settings that have vLLM's names here. Source: SGLang 0.5.23, server_args.py."""
 _FLAGS = {"tp": "tensor-parallel-size", "dp": "data-parallel-size", "pp": "pipeline-parallel-size"}
 
 
@@ -34,10 +37,18 @@ def spelled(context: Context, name: str, value: object) -> str:
     if server is not None:
         return server
     flag = _FLAGS.get(name, name.replace("_", "-"))
+    if _engine(context) == "sglang":
+        flag = _SGLANG.get(flag, flag)
     if context.found.form == "kvplan":
         text = f'"{value}"' if isinstance(value, str) else str(value)
         return f"{flag.replace('-', '_')} = {text}"
     return f"{flag}: {value}" if context.found.form == "vllm-config" else f"--{flag} {value}"
+
+
+def _engine(context: Context) -> str:
+    """The engine that is judged, else the one that the file starts."""
+    judged = context.judged
+    return judged.deployment.engine.name if judged is not None else context.found.engine
 
 
 def each_gpu(context: Context) -> str:

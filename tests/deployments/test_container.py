@@ -90,3 +90,23 @@ def test_versions_of_tags(image: str, version: str | None) -> None:
 ])  # fmt: skip
 def test_images_that_start_the_server_themselves(image: str, starts: bool) -> None:
     assert is_vllm_image(image) is starts
+
+
+@pytest.mark.parametrize(
+    ("image", "version"),
+    [
+        ("registry.internal:5000/mirror/vllm/vllm-openai:v0.9.1", "0.9.1"),
+        ("drikster80/vllm-gh200-openai:v0.6.4.post1", "0.6.4.post1"),
+        ("public.ecr.aws/q9t5s3a7/vllm-cpu-release-repo:v0.8.0", "0.8.0"),
+        ("substratusai/vllm:v0.6.3.post1-cpu", "0.6.3.post1"),
+        ("vllm/vllm-openai-rocm:v0.21.0", "0.21.0"),
+        ("ghcr.io/example/dspark-vllm-gx10:0.1.1", None),
+        ("example/vllm-deepseek-r1:v0.0.1-debug", None),
+        ("example/vllm-exaone-4.0:v1.2.0", None),
+        ("example/chat-vllm:2.3.0", None),
+        ("example/vllm:0.1.1", None),
+    ],
+)
+def test_a_tag_counts_vllms_releases_only_for_its_own_images(image: str, version: str | None) -> None:
+    """A product with vLLM in its name counts its own releases: every flag would seem to come years after it."""
+    assert vllm_version(image) == version

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from kvplan.deployments.sources import read_deployments
+from kvplan.errors import KvplanError
+from kvplan.render import check_formats
 from kvplan.results.check import check
 
 SCHEMA = 'schema = "kvplan.deployment/1"\n'
@@ -130,3 +132,131 @@ def test_files_outside_the_tree_are_not_opened(tmp_path: Path) -> None:
     (tree / "kustomization.yaml").write_text("resources: [deployment.yaml]\n" + generator, encoding="utf-8")
     found, _ = read_deployments([str(tree)])
     assert [item.value("model") for item, _ in found] == [None]
+
+
+GOOD = """apiVersion: v1
+kind: Pod
+metadata: {name: good}
+spec:
+  containers:
+  - name: vllm
+    image: vllm/vllm-openai:v0.9.1
+    args: [--model, meta-llama/Llama-3.1-8B-Instruct, --max-model-len, "8192"]
+    resources: {limits: {nvidia.com/gpu: 1}}
+"""
+BAD = GOOD.replace("good", "bad")
+BYTES = {
+    "bad-utf-8": (BAD.encode() + b"# \xff\xfe\n", "is not UTF-8 text"),
+    "utf-16": (BAD.encode("utf-16"), "is UTF-16 text"),
+    "nul": (BAD.encode() + b"\0", "is not a text file"),
+    "tabs": (BAD.replace("  containers", "\tcontainers").encode(), "not valid YAML"),
+    "circle": (BAD.encode() + b"x: &x [*x]\n", "an alias that contains itself"),
+    "twice": (BAD.encode() + b"    image: vllm/vllm-openai:v0.9.2\n", "is there twice"),
+    "huge": (BAD.replace('"8192"', '"' + "9" * 5000 + '"').encode(), "a whole number"),
+    "negative": (BAD.replace("gpu: 1", "gpu: -1").encode(), "a whole number"),
+    "endless": (BAD.replace("gpu: 1", "gpu: 1, cpu: 1e999").encode(), "a CPU limit"),
+}
+
+
+@pytest.mark.parametrize("name", BYTES)
+def test_one_clear_line_and_the_rest_is_checked(tmp_path: Path, name: str) -> None:
+    data, words = BYTES[name]
+    (tmp_path / "a.yaml").write_bytes(data)
+    (tmp_path / "good.yaml").write_text(GOOD, encoding="utf-8")
+    answer = check([str(tmp_path)], host="h100-server")
+    assert "good" in [item.found.name for item in answer.deployments]
+    (finding,) = [item for item in answer.findings if "a.yaml" in item.where]
+    assert words in finding.message
+
+
+def test_no_tag_constructs_anything(tmp_path: Path) -> None:
+    target = tmp_path / "made"
+    text = BAD + f'x: !!python/object/apply:os.system ["touch {target}"]\n'
+    (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
+    assert len(check([str(tmp_path)], host="h100-server").deployments) == 1
+    assert not target.exists()
+
+
+@pytest.mark.parametrize("name", ["a b.yaml", "a:3.yaml", "a%s{x}.yaml", "[x]?.yaml", "-x.yaml", "::error::x.yaml"])
+def test_odd_names(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(BAD, encoding="utf-8")
+    answer = check([str(tmp_path)], host="rtx4090")
+    assert [item.found.name for item in answer.deployments] == ["bad"]
+    for render in check_formats().values():
+        assert all(character.isprintable() or character == "\n" for character in render(answer))
+
+
+CIRCLE = {"a/kustomization.yaml": "resources: [../b]\n", "b/kustomization.yaml": "resources: [../a, d.yaml]\n"}
+
+
+def test_kustomizations_in_a_circle(tmp_path: Path) -> None:
+    """Each is a fuller reading of the other; both say so, and what they hold is checked."""
+    for path, text in {**CIRCLE, "b/d.yaml": DEPLOYMENT}.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text, encoding="utf-8")
+    found, unreadable = read_deployments([str(tmp_path)])
+    assert len(found) == 1
+    assert {item.message for item in unreadable} == {"../b leads back to itself", "../a leads back to itself"}
+
+
+CONFIGURATIONS = {
+    "margin = nan\n": "margin must be a fraction",
+    "margin = 1.5\n": "margin must be a fraction",
+    "a = " + "[" * 10_000: "nested too deeply",
+    "x" * 200_000: "longer than",
+    '[severities]\nKV999 = "off"\n': "KV999",
+}
+
+
+@pytest.mark.parametrize("text", CONFIGURATIONS, ids=range(len(CONFIGURATIONS)))
+def test_configurations_that_cannot_be_used(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.yaml").write_text(GOOD, encoding="utf-8")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".kvplan.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(KvplanError, match=CONFIGURATIONS[text]):
+        check([str(tmp_path)], host="h100-server")
+
+
+def test_a_configuration_that_is_no_file(tmp_path: Path) -> None:
+    """A folder, a pipe or a link to nothing: passing over it would drop the project's rules without a word."""
+    (tmp_path / "a.yaml").write_text(GOOD, encoding="utf-8")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".kvplan.toml").mkdir()
+    with pytest.raises(KvplanError, match="not a regular file"):
+        check([str(tmp_path)], host="h100-server")
+
+
+def test_patterns_of_a_project_cannot_stall(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    pattern = "*" * 200 + "a*b*c**/**/**/**/x"
+    (tmp_path / ".kvplan.toml").write_text(f'[paths."{pattern}"]\nhost = "rtx4090"\n', encoding="utf-8")
+    folder = tmp_path.joinpath(*["abcabc"] * 20)
+    folder.mkdir(parents=True)
+    (folder / "a.yaml").write_text(GOOD, encoding="utf-8")
+    start = time.perf_counter()
+    assert len(check([str(tmp_path)], host="h100-server").deployments) == 1
+    assert time.perf_counter() - start < 5.0
+
+
+SLOW = {
+    "task.yaml": "resources:\n  accelerators: '" + " " * 50_000 + "!'\nrun: vllm serve m\n",
+    "values.yaml": "a:\n  b: 1\n" + "-" * 50_000 + "!\nx: vllm\n",
+    "Modelfile": "FROM llama3:" + "a" * 50_000 + "!\nPARAMETER num_ctx 4096\n",
+    "case.sh": "#!/bin/bash\ncase $X in\n" + " " * 100_000 + "esac\nvllm serve m\n",
+    "sets.yaml": "models:\n  a: {cmd: llama-server -m a.gguf}\nmatrix: {sets: {x: '" + " " * 50_000 + "a'}}\n",
+    "array.sh": "A=(x y)\n" + 'A=("${A[@]}" "${A[@]}")\n' * 900 + 'vllm serve "${A[@]}"\n',
+    "image.yaml": BAD.replace("vllm/vllm-openai:v0.9.1", "'x/" + ":" * 50_000 + "'").replace(
+        "args: [", "args: [vllm, serve, "
+    ),
+    "compose.yaml": "services:\n  a: {image: 'vllm/vllm-openai:v0.9.1', command: --model $M, env_file: [b.env]}\n",
+}
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_texts_for_which_patterns_would_try_for_minutes(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(SLOW[name], encoding="utf-8")
+    (tmp_path / ".env").write_text("".join(f"A{n}=1\n" for n in range(3000)), encoding="utf-8")
+    (tmp_path / "b.env").write_text("B=1\n" * 200_000, encoding="utf-8")
+    start = time.perf_counter()
+    check([str(tmp_path / name)], host="h100-server")
+    assert time.perf_counter() - start < 6.0

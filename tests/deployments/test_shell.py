@@ -50,8 +50,8 @@ def test_literal_values_are_filled_in(assigned: str, used: str, value: str) -> N
 
 
 @pytest.mark.parametrize(("assigned", "used"), [
-    ("", "$X"), ("", "${X}"), ("X=$(cat len)", "$X"), ("X=`cat len`", "$X"), ("X=$((4 * 1024))", "$X"), ("", "$1"),
-    ("if a; then X=1; else X=2; fi", "$X"), ("for X in 1 2; do", "$X"), ("read -r X", "$X"), ("", "$((4 * 1024))"),
+    ("", "$X"), ("", "${X}"), ("X=$(cat len)", "$X"), ("X=`cat len`", "$X"), ("X=$((4 * N))", "$X"), ("", "$1"),
+    ("if a; then X=1; else X=2; fi", "$X"), ("for X in 1 2; do", "$X"), ("read -r X", "$X"), ("", "$((1 << 12))"),
     ("X=4096", "${X//6/}"), ("X=$(cat len)", "${X:-4096}"), ("X=1\nif a; then X=2; fi", "$X"),
     ("X=4096 true", "$X"), ("A=$B\nB=$A", "$A"),
     ("", "${X:-$(cat len)}"), ("while read X; do", "$X"),

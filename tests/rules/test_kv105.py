@@ -21,3 +21,12 @@ def test_the_share_has_two_sides(tmp_path: Path, fraction: float, expected: list
 def test_weights_are_said_once(tmp_path: Path) -> None:
     text = toml("[settings]\nmem_fraction_static = 0.15\n", SGLANG)
     assert found(tmp_path, text, "KV101", "a.toml") == []
+
+
+def test_the_remedy_is_below_the_share(tmp_path: Path) -> None:
+    """A card of 23.5 GiB at 0.85 leaves a little less than SGLang's own reserve: the remedy must not be 0.85 again."""
+    text = toml("[settings]\nmax_model_len = 4096\nmem_fraction_static = {}\n", SGLANG + 'host = "rtx4090"\n')
+    (item,) = found(tmp_path, text.format(0.85), "KV105", "a.toml")
+    fraction = float(str(item.remedy).rsplit(" ", 1)[1])
+    assert fraction < 0.85
+    assert found(tmp_path, text.format(fraction), "KV105", "a.toml") == []

@@ -1,10 +1,12 @@
 """Incidents: rwlove/home-ops#13936, RakuenSoftware/aimee#1385, TheTom/llama-cpp-turboquant#350."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kvplan.catalog.hardware import load_host
+from kvplan.catalog.models import load_model
 from kvplan.deployments.as_words import translate
 from kvplan.deployments.found import FoundDeployment, Place, Setting
 from kvplan.rules.context import Context
@@ -193,3 +195,10 @@ def test_half_of_the_host_in_a_smaller_container(tmp_path: Path) -> None:
     assert item.level == "fail"
     assert "50%" in item.message
     assert list(check(built(tmp_path, "vllm", {"offload_host_fraction": "0.5"}, 256))) == []
+
+
+def test_half_of_the_host_and_a_little_more(tmp_path: Path) -> None:
+    """KAITO takes half of a machine by design: its examples for models with images are not over a budget by that."""
+    settings: dict[str, object] = {"offload_host_fraction": "0.5", "model": "Qwen/Qwen2.5-VL-7B-Instruct"}
+    context = built(tmp_path, "vllm", settings, 220)
+    assert list(check(replace(context, model=load_model("Qwen/Qwen2.5-VL-7B-Instruct")))) == []

@@ -31,3 +31,11 @@ def test_a_stated_number_of_threads(tmp_path: Path, name: str) -> None:
 def test_no_limit_or_one_of_the_whole_node(tmp_path: Path) -> None:
     assert found(tmp_path, pod(ARGS), "KV302", "pod.yaml", "h100-server") == []
     assert found(tmp_path, pod(ARGS, "nvidia.com/gpu: 1, cpu: 192"), "KV302", "pod.yaml", "h100-server") == []
+
+
+def test_several_ranks_of_vllm_count_for_themselves(tmp_path: Path) -> None:
+    """vLLM pull request 6109: with several workers it sets OMP_NUM_THREADS to 1 where nobody else does."""
+    args = f"{ARGS}\n--tensor-parallel-size=4"
+    item = only(tmp_path, pod(args, "nvidia.com/gpu: 4, cpu: 24"), "KV302", "pod.yaml", "h100-server")
+    assert item.level == "info"
+    assert "grammars" in item.message

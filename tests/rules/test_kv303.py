@@ -46,6 +46,12 @@ def test_the_engine_for_cpus_computes_on_them(tmp_path: Path, limit: str, level:
     assert [item.level for item in found(tmp_path, text, "KV303", "pod.yaml")] == ([level] if level else [])
 
 
+def test_a_smaller_model_may_be_fast_enough(tmp_path: Path) -> None:
+    """Committed pods serve TinyLlama (1.1B) on 2 CPUs; how long that takes was not published."""
+    text = pod("--model=TinyLlama/TinyLlama-1.1B-Chat-v1.0", "cpu: 2", "vllm/vllm-openai-cpu:v0.23.0")
+    assert only(tmp_path, text, "KV303", "pod.yaml").level == "warn"
+
+
 def test_ranks_are_counted_without_a_model_or_a_host(tmp_path: Path) -> None:
     """A committed vLLM pod of two ranks with cpu: 2, and one that only requests one."""
     args = "--model=/models/own\n--tensor-parallel-size=2"

@@ -21,3 +21,14 @@ def test_a_default_is_no_answer_to_a_variable_that_nobody_reads(tmp_path: Path) 
     )
     assert only(tmp_path, text, "KV401").level == "fail"
     assert found(tmp_path, f"export LMCACHE_MAX_LOCAL_CPU_SIZE=20\n{text}", "KV401") == []
+
+
+def test_ollama_fits_itself_to_what_is_free(tmp_path: Path) -> None:
+    """A committed compose file with OLLAMA_GPU_LAYERS: no effect, and nothing that fails; said once."""
+    text = """services:
+  ollama:
+    image: ollama/ollama:0.32.15
+    environment: [OLLAMA_GPU_LAYERS=18]
+"""
+    assert only(tmp_path, text, "KV401", "compose.yaml").level == "warn"
+    assert found(tmp_path, text, "KV416", "compose.yaml") == []

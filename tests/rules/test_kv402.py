@@ -52,6 +52,8 @@ def test_a_default_that_changed_and_a_version_that_nobody_named(tmp_path: Path) 
 def test_a_setting_that_came_to_mean_something_else(tmp_path: Path) -> None:
     extra = '"kv_connector_extra_config":{"cpu_bytes_to_use":1000000000}'
     connector = f'\'{{"kv_connector":"OffloadingConnector","kv_role":"kv_both",{extra}}}\''
-    flags = f"llama3-8b --max-model-len 8192 --kv-transfer-config {connector}"
+    flags = f"google/gemma-3-27b-it --max-model-len 8192 --kv-transfer-config {connector}"
     assert "hybrid KV manager" in only(tmp_path, serve(flags, None), "KV402", host="h100-server").message
     assert found(tmp_path, serve(flags, "0.19.0"), "KV402", host="h100-server") == []
+    full = flags.replace("google/gemma-3-27b-it", "llama3-8b")
+    assert found(tmp_path, serve(full, None), "KV402", host="h100-server") == []

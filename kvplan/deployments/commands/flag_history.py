@@ -48,6 +48,11 @@ class Ignored(NamedTuple):
     instead: str
     source: str
 
+    @property
+    def fits_itself(self) -> bool:
+        """Whether the engine then fits what it takes to the memory that is free, as Ollama does with layers."""
+        return self.name.startswith("OLLAMA_")
+
 
 _IGNORED: Final = (
     Ignored(
@@ -63,6 +68,7 @@ _IGNORED: Final = (
     Ignored("SGLANG_MEM_FRACTION_STATIC", "mem_fraction_static", "--mem-fraction-static", "SGLang environ.py"),
     Ignored("SGLANG_CONTEXT_LENGTH", "max_model_len", "--context-length", "SGLang environ.py"),
 )
+IGNORED_NAMES: Final = frozenset(item.name for item in _IGNORED)
 _ENGINE_OF_PREFIX = {"OLLAMA_": ("ollama",), "LLAMA_ARG_": ("llama.cpp", "ollama"), "SGLANG_": ("sglang",),
                      "VLLM_": ("vllm",)}  # fmt: skip
 _SETTING_OF_VARIABLE = re.compile(r"^(VLLM|SGLANG)_(.+)$")
@@ -87,9 +93,22 @@ def not_there(engine: str, version: str, flags: Iterable[str]) -> Iterator[NotTh
             continue
         gone = life.removed is not None and now >= _padded(life.removed)
         early = life.added is not None and now < _padded(life.added)
-        if gone or early:
+        if (gone or early) and not _stands_for(engine, flag, now):
             instead = INSTEAD.get(engine, {}).get(flag) if gone else None
             yield NotThere(flag, life.removed if gone else None, life.added, instead, _source(engine))
+
+
+def _stands_for(engine: str, flag: str, now: tuple[int, ...]) -> bool:
+    """Whether this version takes it for the beginning of one other flag, as argparse does: ``--model`` for
+    ``--model-path``."""
+    longer = [
+        name
+        for name, life in _lives(engine).items()
+        if name.startswith(flag) and name != flag
+        and (life.added is None or now >= _padded(life.added))
+        and (life.removed is None or now < _padded(life.removed))
+    ]  # fmt: skip
+    return len(longer) == 1
 
 
 def ignored_variables(engine: str, variables: Iterable[str], settings: Iterable[str]) -> Iterator[Ignored]:

@@ -37,7 +37,7 @@ class LlamaCppCommand:
         r"|(?<![\w./~-])(?:[\w.~-]*/)+server(?=[ \t]+-[^\n]{0,300}?\.gguf)"
         r"|(?<![\w/.-])(?:[\w.-]+(?::\d+)?/)*llama\.cpp:(?:server|full)[\w.${}:-]*(?:@sha256:[0-9a-f]+)?(?=[ \t\\])"
     )
-    traces = (b"llama-server", b"llama-cli", b"llama.cpp", b"LLAMA_ARG_", b"llama-cpp")
+    traces = (b"llama-server", b"llama-cli", b"llama.cpp", b"LLAMA_ARG_", b"llama-cpp", b".gguf")
 
     def is_started_by(self, image: str) -> bool:
         return _IMAGE.search(image) is not None

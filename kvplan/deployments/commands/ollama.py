@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 
 from kvplan.deployments.argv import Arguments, Word
+from kvplan.deployments.commands.flag_history import IGNORED_NAMES
 from kvplan.deployments.commands.llama_cpp import setting_of_variable, switch_value
 from kvplan.deployments.commands.llama_cpp_meaning import derived_settings
 from kvplan.deployments.found import Setting, Unresolved
@@ -105,8 +106,8 @@ class OllamaCommand:
 
 
 def _not_read(environment: dict[str, Word]) -> list[Setting]:
-    """Names that look like Ollama's and are not."""
-    names = tuple(sorted(_NOT_READ & set(environment)))
+    """Names that look like Ollama's and are not, beside those that KV401 knows."""
+    names = tuple(sorted(_NOT_READ & set(environment) - IGNORED_NAMES))
     return [Setting("ignored_variables", names, environment[names[0]].place)] if names else []
 
 

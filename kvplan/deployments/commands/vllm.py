@@ -61,7 +61,7 @@ class Vllm:
     )
     traces = (b"vllm", b"max-model-len", b"max_model_len", b"tensor-parallel-size", b"tensor_parallel_size",
               b"gpu-memory-utilization", b"gpu_memory_utilization", b"max-num-", b"max_num_", b"kv-cache",
-              b"kv_cache")  # fmt: skip
+              b"kv_cache", b"huggingfaceserver")  # fmt: skip
 
     def is_started_by(self, image: str) -> bool:
         return is_vllm_image(image)

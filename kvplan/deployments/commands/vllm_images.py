@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from kvplan.deployments.image_tags import parse_image, release_in
+from kvplan.engines.versions import release
 
 _STARTED_BY: Final = (
     re.compile(r"(?:^|/)vllm-openai(?:-[a-z0-9]+)*$"),
@@ -22,6 +23,14 @@ OPEA and KServe, which are documented to be run with flags alone. Those of Dynam
 _OTHER_RELEASES: Final = ("lmcache/", "production-stack", "llm-d/", "ai-dynamo", "rhaiis/", "rhoai/", "opea/",
                           "kserve/", "cloud_ai_inference", "deep-learning-containers", "openai-ubi")  # fmt: skip
 """Images of other projects with vLLM inside: their tags count their own releases."""
+_OWN_NAME: Final = re.compile(
+    r"^(?:vllm(?:[-_](?:openai|cpu|cuda|gpu|rocm|tpu|xpu|hpu|neuron|arm64|aarch64|x86|gh\d+|gb\d+|ci|release|repo"
+    r"|postmerge|test|dev|nightly|base))*)$"
+)
+"""Names of images whose tags count vLLM's releases: its own, copies in other registries, and builds for one platform.
+``vllm-MODEL`` or ``dspark-vllm-gx10`` is a product of its own, and its tag counts that product's releases."""
+_FIRST_RELEASE: Final = (0, 2)
+"""Images of vLLM are there from about this release on: a smaller number counts something else."""
 _NAMED_RELEASE = re.compile(r"vllm[_-]?v?(\d+\.\d+\.\d+)")
 _KVCACHE_RELEASE = re.compile(r"(?:^|-)v?(\d+\.\d+\.\d+)(?=$|[-.])")
 _NGC = re.compile(r"^nvcr\.io/nvidia/vllm$")
@@ -55,5 +64,10 @@ def vllm_version(image: str) -> str | None:
     if "aibrix" in parsed.name:
         built = _KVCACHE_RELEASE.search(parsed.tag) if "vllm-openai" in parsed.name else None
         return built[1] if built else None
-    is_vllm = re.search(r"vllm", parsed.name.rsplit("/", 1)[-1]) is not None
-    return release_in(parsed.tag) if is_vllm else None
+    return _own_release(parsed.name.rsplit("/", 1)[-1], parsed.tag)
+
+
+def _own_release(name: str, tag: str) -> str | None:
+    """The release in the tag of an image that counts vLLM's own."""
+    named = release_in(tag) if _OWN_NAME.match(name) else None
+    return named if named is not None and release(named) >= _FIRST_RELEASE else None

@@ -102,7 +102,7 @@ def _given(engine: str, spec: Node, source: Source) -> Given:
     profile = spec.get("resourceProfile")
     named = _PROFILE.match(profile.text) if profile is not None else None
     if profile is not None and named is not None:
-        card = _CARD.match(named[1])
+        card = _CARD.match(named[1][:60])
         product = "-".join(part.upper() for part in (card[1], card[2]) if part) if card else named[1]
         given.put("gpu_product", product, profile, source)
         given.put("gpus", int(named[2] or 1), profile, source)

@@ -24,6 +24,7 @@ from kvplan.deployments.yaml_tree import Node, documents
 _TOP = re.compile(r"^([a-z_]+)[ \t]*:", re.MULTILINE)
 _PINNED = r"\b{package}(?:\[[\w,-]*\])?==(\d+\.\d+(?:\.\w+)*)"
 _COUNTED = re.compile(r"^\s*([\w .-]+?)\s*(?::\s*(\d{1,4}))?\s*$")
+_LONGEST_CARD = 100
 _AMOUNT = re.compile(r"^(\d+(?:\.\d+)?)\s*(?:GB|G)?\+?$", re.IGNORECASE)
 _FORTY_GB = "A100-40GB"
 _MOST_ALTERNATIVES = 50
@@ -124,7 +125,7 @@ def _cards(accelerators: Node, resources: Node) -> Iterator[_Machine]:
     else:
         pairs = [(node.text, node) for node in accelerators.items or [accelerators]]
     for text, node in pairs:
-        match = _COUNTED.match(text)
+        match = _COUNTED.match(text) if len(text) <= _LONGEST_CARD else None
         if match is not None and match[1]:
             card = match[1].strip()
             yield _Machine(_FORTY_GB if card.upper() == "A100" else card, int(match[2] or 1), node, resources)

@@ -38,6 +38,12 @@ def test_what_a_version_does_not_have(version: str, flags: list[str]) -> None:
     assert [item.flag for item in not_there("vllm", version, asked)] == flags
 
 
+def test_the_beginning_of_one_flag_stands_for_it() -> None:
+    """argparse takes a beginning that only one flag has: --model for --model-path, before SGLang 0.4.10 had both."""
+    assert list(not_there("sglang", "0.4.2.post4", ["model"])) == []
+    assert [item.flag for item in not_there("sglang", "0.4.2.post4", ["hicache-ratio"])] == ["hicache-ratio"]
+
+
 def test_what_to_write_instead() -> None:
     gone = next(not_there("vllm", "0.11.1", ["rope-scaling"]))
     assert (gone.removed, gone.instead) == ("0.11.1", "rope_scaling in --hf-overrides")
