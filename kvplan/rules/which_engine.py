@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from kvplan.deployments.found import FoundDeployment
+from kvplan.deployments.image_tags import floating_tag
 from kvplan.deployments.words import Words
 from kvplan.domain.host import Host
 from kvplan.engines import find_engine, natural_engine
@@ -14,7 +14,6 @@ from kvplan.errors import InputError
 from kvplan.rules.context import Problem
 from kvplan.units import shorten
 
-_MOVING = re.compile(r"(?:^|[-_.])(?:latest|nightly|main|master|edge|dev|head|rolling)(?:$|[-_.])")
 _PIN = "pin the version: defaults change between versions"
 
 
@@ -57,19 +56,9 @@ def version_before(since: str) -> str:
     return f"{major}.{minor - 1}" if minor else f"{major - 1}.99"
 
 
-def moving_tag(image: str) -> str | None:
-    """The tag of an image that may be another image tomorrow: ``latest``, or none at all; None for a fixed one."""
-    if "@sha256:" in image:
-        return None
-    name, colon, tag = image.rsplit("/", 1)[-1].partition(":")
-    if not colon:
-        return "latest" if name and "$" not in name else None
-    return tag if _MOVING.search(tag.lower()) else None
-
-
 def _unnamed(found: FoundDeployment, engine: str) -> Problem:
     image = found.notes.get("image")
-    tag = found.notes.get("tag_floats") or (moving_tag(image) if image else None)
+    tag = found.notes.get("tag_floats") or (floating_tag(image) if image else None)
     if tag is None:
         return _newest(found, engine, "no engine version is given", "info")
     why = f"the image {shorten(str(image))!r} is not pinned: {tag} is another version tomorrow"
