@@ -21,6 +21,7 @@ MOST_UTILIZATION = 0.95
 
 def check(context: Context) -> Iterator[Finding]:
     yield from _whole_card(context)
+    yield from _unchecked(context)
     yield from _tight(context)
 
 
@@ -39,6 +40,17 @@ def _whole_card(context: Context) -> Iterator[Finding]:
         formula=f"utilization <= {MOST_UTILIZATION:g}",
         remedy=spelled(context, "gpu_memory_utilization", MOST_UTILIZATION),
     )  # fmt: skip
+
+
+def _unchecked(context: Context) -> Iterator[Finding]:
+    """vLLM compares what is free with what it takes before it starts; without that it runs out of memory later."""
+    if context.translated.is_on("skip_init_memory_check"):
+        yield finding(
+            ID, LEVEL, context, ("skip_init_memory_check",),
+            "VLLM_SKIP_INIT_MEMORY_CHECK turns off vLLM's own check of free memory: what is missing shows under load",
+            formula="free memory at start >= utilization x total",
+            remedy="leave it out, and take a utilization that the card has free",
+        )  # fmt: skip
 
 
 def _tight(context: Context) -> Iterator[Finding]:

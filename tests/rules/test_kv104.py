@@ -41,3 +41,11 @@ def test_nearly_the_whole_card(tmp_path: Path, utilization: float, warned: bool)
     text = serve(f"Qwen/Qwen3-4B --max-model-len 4096 --gpu-memory-utilization {utilization}")
     said = [item for item in found(tmp_path, text, "KV104", host="rtx4090") if "leaves" in item.message]
     assert bool(said) == warned
+
+
+def test_a_check_that_is_switched_off(tmp_path: Path) -> None:
+    """A committed compose file for GX10 sets the variable."""
+    text = "export VLLM_SKIP_INIT_MEMORY_CHECK={}\nvllm serve Qwen/Qwen3-4B --max-model-len 4096\n"
+    said = [item.message for item in found(tmp_path, text.format(1), "KV104", host="h100-server")]
+    assert any("own check" in message for message in said)
+    assert found(tmp_path, text.format(0), "KV104", host="h100-server") == []
