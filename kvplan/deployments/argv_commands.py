@@ -16,12 +16,12 @@ from kvplan.deployments.container import engine_for, invocation_of
 from kvplan.deployments.found import Place
 from kvplan.deployments.interface import Source
 from kvplan.deployments.marks import Marks
-from kvplan.deployments.shell_commands import read_shell
-from kvplan.deployments.shell_expansions import Expansion
-from kvplan.deployments.shell_started import Command, engine_in, started
-from kvplan.deployments.shell_state import ShellState
-from kvplan.deployments.shell_walk import Statement
-from kvplan.deployments.shell_words import ShellReader
+from kvplan.deployments.shell.commands import read_shell
+from kvplan.deployments.shell.expansions import Expansion
+from kvplan.deployments.shell.started import Command, engine_in, started
+from kvplan.deployments.shell.state import ShellState
+from kvplan.deployments.shell.walk import Statement
+from kvplan.deployments.shell.words import ShellReader
 from kvplan.deployments.variable_files import environment_words
 
 _SHELLS = {"bash", "sh", "zsh", "dash", "ash"}

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kvplan.deployments.found import FoundDeployment
 from kvplan.deployments.interface import Source, Unreadable
-from kvplan.deployments.shell_expansions import Expansion, Lookup
+from kvplan.deployments.shell.expansions import Expansion, Lookup
 
 _REFERENCE = re.compile(r"\\([$`\\])|\$\{([A-Za-z_]\w*)(?::?-([^${}\n]*))?\}|\$([A-Za-z_]\w*)")
 MOST_DOCUMENTS = 50

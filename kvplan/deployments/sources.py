@@ -13,7 +13,7 @@ from kvplan.deployments.commands import traces as traces_of_commands
 from kvplan.deployments.forms import all_forms, form_of
 from kvplan.deployments.found import FoundDeployment
 from kvplan.deployments.interface import Source, Unreadable
-from kvplan.deployments.kustomize_build import FILE_NAMES
+from kvplan.deployments.kustomize.build import FILE_NAMES
 from kvplan.deployments.source_files import SKIPPED_FOLDERS, Tree, read_source
 from kvplan.errors import InputError
 from kvplan.units import shorten

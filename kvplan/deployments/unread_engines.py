@@ -13,8 +13,8 @@ from kvplan.deployments.argv import Arguments, Word
 from kvplan.deployments.commands import all_commands
 from kvplan.deployments.commands.interface import EngineCommand
 from kvplan.deployments.found import Place, Unresolved
-from kvplan.deployments.shell_expansions import Expansion
-from kvplan.deployments.shell_started import Command
+from kvplan.deployments.shell.expansions import Expansion
+from kvplan.deployments.shell.started import Command
 
 
 def unread_engine(

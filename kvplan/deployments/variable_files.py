@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from kvplan.deployments.argv import Word
 from kvplan.deployments.interface import Source
-from kvplan.deployments.shell_expansions import Expansion
+from kvplan.deployments.shell.expansions import Expansion
 
 _LINE = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*(?:=|:[ \t])[ \t]*(.*?)[ \t\r]*$")
 _REFERENCE = re.compile(r"\\\$|\$\{([A-Za-z_]\w*)(?::?-([^${}]*))?\}|\$([A-Za-z_]\w*)")

@@ -14,8 +14,8 @@ from kvplan.catalog.hardware import load_host
 from kvplan.deployments.as_words import translate
 from kvplan.deployments.commands.flag_history import CHANGED_DEFAULTS
 from kvplan.deployments.found import FoundDeployment, Setting
-from kvplan.deployments.gpu_names import gpu_named
-from kvplan.deployments.instance_names import instance_host
+from kvplan.deployments.names.gpus import gpu_named
+from kvplan.deployments.names.instances import instance_host
 from kvplan.errors import KvplanError
 from kvplan.rules import all_rules
 from kvplan.rules.context import Context

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from kvplan.catalog.files import CatalogFile, Table, catalog_files
 from kvplan.catalog.models import SECTION, SHIPPED
-from kvplan.deployments.gguf_names import DEFAULT_QUANTIZATION, CatalogNames, GgufName, catalog_name, gguf_name
-from kvplan.deployments.ollama_names import ollama_name
+from kvplan.deployments.names.gguf import DEFAULT_QUANTIZATION, CatalogNames, GgufName, catalog_name, gguf_name
+from kvplan.deployments.names.ollama import ollama_name
 from kvplan.domain.model import Model
 from kvplan.domain.weight_scheme import SCHEMES
 from kvplan.engines.interface import LLAMA_SERVERS

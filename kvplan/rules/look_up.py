@@ -9,7 +9,7 @@ from kvplan.assess import build_frame, with_compute_device
 from kvplan.assess.frame import Frame
 from kvplan.deployments.as_words import Translated, translate, weights_of
 from kvplan.deployments.found import FoundDeployment
-from kvplan.deployments.quantized_names import LEAST, MOST
+from kvplan.deployments.names.quantized import LEAST, MOST
 from kvplan.deployments.resolve import DEFAULT_CONTEXT_TOKENS, resolve_on
 from kvplan.deployments.words import AUTO_LENGTHS, Words
 from kvplan.domain.host import Host

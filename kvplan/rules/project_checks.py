@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kvplan.deployments.found import Place
-from kvplan.deployments.gpu_names import gpu_named
-from kvplan.deployments.instance_names import chip_host
+from kvplan.deployments.names.gpus import gpu_named
+from kvplan.deployments.names.instances import chip_host
 from kvplan.deployments.project_config import ProjectConfig
 from kvplan.errors import InputError, KvplanError, did_you_mean
 from kvplan.rules import all_rules

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from kvplan.catalog.hardware import host_table
 from kvplan.deployments.as_words import Translated
 from kvplan.deployments.found import FoundDeployment
-from kvplan.deployments.gpu_names import gpu_named, names_a_gpu
-from kvplan.deployments.instance_names import chip_host, family_gpu, instance_host
+from kvplan.deployments.names.gpus import gpu_named, names_a_gpu
+from kvplan.deployments.names.instances import chip_host, family_gpu, instance_host
 from kvplan.deployments.project_config import ProjectFacts
 from kvplan.domain.host import Host
 from kvplan.errors import InputError, KvplanError

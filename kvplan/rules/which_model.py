@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from kvplan.catalog.models import FETCH_HELP, model_table
 from kvplan.deployments.found import FoundDeployment
-from kvplan.deployments.gguf_names import GgufName, catalog_name
-from kvplan.deployments.quantized_names import quantized_name
+from kvplan.deployments.names.gguf import GgufName, catalog_name
+from kvplan.deployments.names.quantized import quantized_name
 from kvplan.domain.model import Model
 from kvplan.errors import KvplanError
 from kvplan.rules.context import Problem

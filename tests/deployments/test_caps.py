@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kvplan.deployments.pod_commands import MOST_ITEMS
-from kvplan.deployments.shell_commands import MOST_COMMANDS
+from kvplan.deployments.kube.pod_commands import MOST_ITEMS
+from kvplan.deployments.shell.commands import MOST_COMMANDS
 from tests.deployments.kit import one, read
 from tests.rules.kit import checked, pod
 

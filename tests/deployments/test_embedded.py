@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from kvplan.deployments.embedded import embedded_documents, embedded_map
+from kvplan.deployments.controllers.embedded import embedded_documents, embedded_map
 from kvplan.deployments.yaml_tree import documents
 
 OUTER = """data:

@@ -3,8 +3,8 @@
 import pytest
 
 from kvplan.catalog.models import model_table
-from kvplan.deployments.gguf_names import CatalogNames, catalog_name, gguf_name
-from kvplan.deployments.ollama_names import ollama_name
+from kvplan.deployments.names.gguf import CatalogNames, catalog_name, gguf_name
+from kvplan.deployments.names.ollama import ollama_name
 
 NAMES = CatalogNames(model_table())
 

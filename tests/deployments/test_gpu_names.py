@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kvplan.deployments.gpu_names import gpu_named, names_a_gpu
+from kvplan.deployments.names.gpus import gpu_named, names_a_gpu
 
 
 @pytest.mark.parametrize(("text", "rows", "number"), [

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kvplan.deployments.instance_names import chip_host, family_gpu, instance_host
+from kvplan.deployments.names.instances import chip_host, family_gpu, instance_host
 
 
 @pytest.mark.parametrize(("text", "host"), [

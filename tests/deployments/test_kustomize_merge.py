@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from kvplan.deployments.kustomize_json_patch import patched
-from kvplan.deployments.kustomize_merge import merged
+from kvplan.deployments.kustomize.json_patch import patched
+from kvplan.deployments.kustomize.merge import merged
 from kvplan.deployments.yaml_tree import Node, documents
 
 

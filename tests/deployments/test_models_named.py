@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from kvplan.deployments.controllers.models_named import hub_id, model_of
 from kvplan.deployments.found import Setting, Unresolved
 from kvplan.deployments.interface import Source
-from kvplan.deployments.models_named import hub_id, model_of
 from kvplan.deployments.yaml_tree import Node
 
 SOURCE = Source("m.yaml", "")

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from kvplan.deployments.commands import command_of_engine
+from kvplan.deployments.controllers.options import words_of
 from kvplan.deployments.interface import Source
-from kvplan.deployments.options import words_of
 from kvplan.deployments.yaml_tree import documents
 
 OPTIONS = """max_model_len: 8192

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kvplan.deployments.quantized_names import quantized_name
+from kvplan.deployments.names.quantized import quantized_name
 
 NAMES = {
     "nvidia/Qwen3.6-27B-NVFP4": ("Qwen3.6-27B", "nvfp4"),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kvplan.deployments.shell_expansions import Expansion
-from kvplan.deployments.shell_substitutions import substituted
+from kvplan.deployments.shell.expansions import Expansion
+from kvplan.deployments.shell.substitutions import substituted
 from tests.deployments import kit
 
 KNOWN = {"GPUS": "8", "NODES": "2", "TEXT": "8 GPUs", "OCTAL": "010", "ZERO": "0"}

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
+from kvplan.deployments.docker.interpolation import Interpolation
 from kvplan.deployments.interface import Source
-from kvplan.deployments.interpolation import Interpolation
-from kvplan.deployments.shell_expansions import Expansion
+from kvplan.deployments.shell.expansions import Expansion
 from kvplan.deployments.variable_files import variables_in
 
 

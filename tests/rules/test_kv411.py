@@ -78,7 +78,7 @@ def test_a_label_that_means_two_cards_is_judged_on_both(tmp_path: Path) -> None:
     ("Standard_ND96isr_H100_v5", "nd-h100-v5"), ("g2-standard-24", "g2-standard-24"),
 ])  # fmt: skip
 def test_an_instance_type_is_a_whole_host(tmp_path: Path, instance: str, host: str) -> None:
-    from kvplan.deployments.instance_names import instance_host
+    from kvplan.deployments.names.instances import instance_host
 
     assert instance_host(instance) == host
 

@@ -11,17 +11,17 @@ from dataclasses import replace
 
 from kvplan.deployments.argv import Word
 from kvplan.deployments.argv_commands import Argv, Started, started_by
-from kvplan.deployments.compose_resources import Resources
-from kvplan.deployments.compose_services import Service, services_of
-from kvplan.deployments.compose_values import argv_of, environment_of, image_of, interpolation_of
 from kvplan.deployments.container import gpu_ids, threads_of
-from kvplan.deployments.docker_recipe import recipe_at
+from kvplan.deployments.docker.compose_resources import Resources
+from kvplan.deployments.docker.compose_services import Service, services_of
+from kvplan.deployments.docker.compose_values import argv_of, environment_of, image_of, interpolation_of
+from kvplan.deployments.docker.interpolation import Interpolation
+from kvplan.deployments.docker.recipe import recipe_at
 from kvplan.deployments.found import FoundDeployment, Place
 from kvplan.deployments.interface import Reading, Source, Unreadable
-from kvplan.deployments.interpolation import Interpolation
 from kvplan.deployments.launch import Launch, deployment_of
-from kvplan.deployments.shell_expansions import Expansion
-from kvplan.deployments.shell_started import Command
+from kvplan.deployments.shell.expansions import Expansion
+from kvplan.deployments.shell.started import Command
 from kvplan.deployments.unread_engines import unread_engine
 from kvplan.deployments.yaml_tree import documents
 from kvplan.units import shorten

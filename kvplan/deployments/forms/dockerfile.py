@@ -8,12 +8,12 @@ from dataclasses import replace
 from kvplan.deployments.argv import Word
 from kvplan.deployments.argv_commands import Argv, Started, started_by
 from kvplan.deployments.container import visible_gpus
-from kvplan.deployments.docker_recipe import Recipe, recipe_of
+from kvplan.deployments.docker.recipe import Recipe, recipe_of
 from kvplan.deployments.found import FoundDeployment, Place
 from kvplan.deployments.interface import Reading, Source, Unreadable
 from kvplan.deployments.launch import Launch, deployment_of
-from kvplan.deployments.shell_commands import read_shell
-from kvplan.deployments.shell_started import Command
+from kvplan.deployments.shell.commands import read_shell
+from kvplan.deployments.shell.started import Command
 
 _FROM = re.compile(r"^[ \t]*FROM[ \t]+\S", re.MULTILINE | re.IGNORECASE)
 _NAMED = re.compile(r"^(?:dockerfile|containerfile)(?:[.-].*)?$|\.(?:dockerfile|containerfile)$")

@@ -14,15 +14,15 @@ from dataclasses import replace
 
 from kvplan.deployments.argv import Arguments, Word
 from kvplan.deployments.commands import engine_words
-from kvplan.deployments.container_words import command_nodes, with_texts
-from kvplan.deployments.controller_pods import Start, joined, launched, unknown_engine
-from kvplan.deployments.custom_resources import Found, Resource, ResourceForm
-from kvplan.deployments.embedded import embedded_map
-from kvplan.deployments.engine_files import arguments_of_options, file_wins
+from kvplan.deployments.controllers.container_words import command_nodes, with_texts
+from kvplan.deployments.controllers.custom_resources import Found, Resource, ResourceForm
+from kvplan.deployments.controllers.embedded import embedded_map
+from kvplan.deployments.controllers.engine_files import arguments_of_options, file_wins
+from kvplan.deployments.controllers.pods import Start, joined, launched, unknown_engine
+from kvplan.deployments.controllers.resources import Given, given_by, put_count, put_text, read_resources
 from kvplan.deployments.found import Setting, Unresolved
 from kvplan.deployments.interface import Source, Unreadable
-from kvplan.deployments.pod_commands import PodCommand, command_of, environment_of
-from kvplan.deployments.resources import Given, given_by, put_count, put_text, read_resources
+from kvplan.deployments.kube.pod_commands import PodCommand, command_of, environment_of
 from kvplan.deployments.yaml_tree import Node
 from kvplan.units import shorten
 

@@ -12,16 +12,16 @@ from collections.abc import Iterator
 
 from kvplan.deployments.argv import Arguments, Word
 from kvplan.deployments.commands import command_of_engine
-from kvplan.deployments.controller_pods import Start, joined, launched
-from kvplan.deployments.custom_resources import Found, Resource, ResourceForm
-from kvplan.deployments.embedded import embedded_map
-from kvplan.deployments.engine_files import arguments_of_options
+from kvplan.deployments.controllers.custom_resources import Found, Resource, ResourceForm
+from kvplan.deployments.controllers.embedded import embedded_map
+from kvplan.deployments.controllers.engine_files import arguments_of_options
+from kvplan.deployments.controllers.kaito_presets import CHECKPOINT_GIB, azure_gpus, repository_of
+from kvplan.deployments.controllers.options import option
+from kvplan.deployments.controllers.pods import Start, joined, launched
+from kvplan.deployments.controllers.resources import Given, given_by, put_count, put_text
 from kvplan.deployments.found import Setting, Unresolved
 from kvplan.deployments.interface import Source, Unreadable
-from kvplan.deployments.kaito_presets import CHECKPOINT_GIB, azure_gpus, repository_of
-from kvplan.deployments.options import option
-from kvplan.deployments.pod_commands import command_of, environment_of
-from kvplan.deployments.resources import Given, given_by, put_count, put_text
+from kvplan.deployments.kube.pod_commands import command_of, environment_of
 from kvplan.deployments.yaml_tree import Node, maps_with
 from kvplan.units import shorten
 

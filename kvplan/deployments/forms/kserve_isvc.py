@@ -13,16 +13,16 @@ from dataclasses import replace
 
 from kvplan.deployments.argv import Arguments, Word
 from kvplan.deployments.commands import command_of_engine, command_of_image, flags_in
-from kvplan.deployments.container_words import command_nodes, list_words
-from kvplan.deployments.controller_pods import Start, joined, launched, unknown_engine
-from kvplan.deployments.custom_resources import Found, Resource, ResourceForm
+from kvplan.deployments.controllers.container_words import command_nodes, list_words
+from kvplan.deployments.controllers.custom_resources import Found, Resource, ResourceForm
+from kvplan.deployments.controllers.kserve_runtimes import RUNTIMES, Runtime, runtime_of
+from kvplan.deployments.controllers.models_named import hub_id, model_of
+from kvplan.deployments.controllers.pods import Start, joined, launched, unknown_engine
+from kvplan.deployments.controllers.resources import Given, given_by, put_count, read_resources
 from kvplan.deployments.found import FoundDeployment, Setting, Unresolved
 from kvplan.deployments.interface import Source, Unreadable
-from kvplan.deployments.kserve_runtimes import RUNTIMES, Runtime, runtime_of
-from kvplan.deployments.models_named import hub_id, model_of
-from kvplan.deployments.pod_commands import command_of, environment_of
-from kvplan.deployments.resources import Given, given_by, put_count, read_resources
-from kvplan.deployments.shell_expansions import Expansion
+from kvplan.deployments.kube.pod_commands import command_of, environment_of
+from kvplan.deployments.shell.expansions import Expansion
 from kvplan.deployments.yaml_tree import Node
 from kvplan.units import shorten
 

@@ -12,16 +12,16 @@ from collections.abc import Iterator
 
 from kvplan.deployments.argv import Arguments, Word
 from kvplan.deployments.commands import command_of_engine
-from kvplan.deployments.container_words import list_words, option_text
-from kvplan.deployments.controller_pods import Start, joined, launched
-from kvplan.deployments.custom_resources import Found, Resource, ResourceForm
+from kvplan.deployments.controllers.container_words import list_words, option_text
+from kvplan.deployments.controllers.custom_resources import Found, Resource, ResourceForm
+from kvplan.deployments.controllers.models_named import model_of
+from kvplan.deployments.controllers.options import flag
+from kvplan.deployments.controllers.pods import Start, joined, launched
+from kvplan.deployments.controllers.resources import Given, given_by, put_count
 from kvplan.deployments.found import Setting, Unresolved
 from kvplan.deployments.interface import Source
-from kvplan.deployments.models_named import model_of
-from kvplan.deployments.options import flag
-from kvplan.deployments.pod_commands import command_of, environment_of
-from kvplan.deployments.resources import Given, given_by, put_count
-from kvplan.deployments.shell_expansions import Expansion
+from kvplan.deployments.kube.pod_commands import command_of, environment_of
+from kvplan.deployments.shell.expansions import Expansion
 from kvplan.deployments.yaml_tree import Node
 from kvplan.errors import InputError
 from kvplan.units import parse_bytes, shorten

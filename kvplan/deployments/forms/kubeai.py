@@ -11,14 +11,14 @@ import re
 from collections.abc import Iterator
 
 from kvplan.deployments.commands import command_of_engine
-from kvplan.deployments.container_words import list_words
-from kvplan.deployments.controller_pods import Start, launched, unknown_engine
-from kvplan.deployments.custom_resources import Found, Resource, ResourceForm, read_objects, unread_rest
+from kvplan.deployments.controllers.container_words import list_words
+from kvplan.deployments.controllers.custom_resources import Found, Resource, ResourceForm, read_objects, unread_rest
+from kvplan.deployments.controllers.models_named import model_of
+from kvplan.deployments.controllers.pods import Start, launched, unknown_engine
+from kvplan.deployments.controllers.resources import Given, put_count, put_text
 from kvplan.deployments.found import FoundDeployment
 from kvplan.deployments.interface import Reading, Source, Unreadable
-from kvplan.deployments.models_named import model_of
-from kvplan.deployments.resources import Given, put_count, put_text
-from kvplan.deployments.shell_expansions import Expansion
+from kvplan.deployments.shell.expansions import Expansion
 from kvplan.deployments.yaml_tree import Node, documents
 from kvplan.units import shorten
 

@@ -11,8 +11,8 @@ from itertools import islice
 
 from kvplan.deployments.found import FoundDeployment
 from kvplan.deployments.interface import Reading, Source, Unreadable
-from kvplan.deployments.kube_found import Reader, named_apart
-from kvplan.deployments.kube_objects import Objects, objects_of
+from kvplan.deployments.kube.found import Reader, named_apart
+from kvplan.deployments.kube.objects import Objects, objects_of
 from kvplan.deployments.yaml_files import left_to_a_template, repeated_keys, yaml_of
 
 _MANIFEST = re.compile(r"^[ \t{-]*\"?apiVersion\"?[ \t]*:", re.MULTILINE)

@@ -7,11 +7,11 @@ import re
 from kvplan.deployments.commands import traces as traces_of_commands
 from kvplan.deployments.found import FoundDeployment
 from kvplan.deployments.interface import Reading, Source, Unreadable
-from kvplan.deployments.kube_found import Reader, named_apart
-from kvplan.deployments.kube_objects import Objects
-from kvplan.deployments.kustomize_build import FILE_NAMES, build, changed_here
-from kvplan.deployments.kustomize_changes import names_of
-from kvplan.deployments.kustomize_resources import Layer, Resource
+from kvplan.deployments.kube.found import Reader, named_apart
+from kvplan.deployments.kube.objects import Objects
+from kvplan.deployments.kustomize.build import FILE_NAMES, build, changed_here
+from kvplan.deployments.kustomize.changes import names_of
+from kvplan.deployments.kustomize.resources import Layer, Resource
 
 _OWN_KIND = re.compile(r"^apiVersion:[ \t]*[\"']?kustomize\.config\.k8s\.io/", re.MULTILINE)
 _OTHER_KIND = re.compile(r"^apiVersion:[ \t]*[\"']?kustomize\.toolkit\.fluxcd\.io/", re.MULTILINE)

@@ -13,8 +13,8 @@ from kvplan.deployments.found import FoundDeployment, Setting
 from kvplan.deployments.interface import Reading, Source, Unreadable
 from kvplan.deployments.launch import Launch, deployment_of
 from kvplan.deployments.llama_swap_sets import together
-from kvplan.deployments.shell_commands import Command, commands_in
-from kvplan.deployments.shell_expansions import Expansion
+from kvplan.deployments.shell.commands import Command, commands_in
+from kvplan.deployments.shell.expansions import Expansion
 from kvplan.deployments.yaml_tree import Node, documents
 
 _MACRO = re.compile(r"\$\{([A-Za-z0-9_.-]{1,80})\}")

@@ -12,15 +12,22 @@ from collections.abc import Iterator
 
 from kvplan.deployments.argv import Word
 from kvplan.deployments.commands import command_of_engine
-from kvplan.deployments.container_words import list_words
-from kvplan.deployments.controller_pods import Start, joined, launched
-from kvplan.deployments.custom_resources import unread_rest
+from kvplan.deployments.controllers.container_words import list_words
+from kvplan.deployments.controllers.custom_resources import unread_rest
+from kvplan.deployments.controllers.models_named import model_of
+from kvplan.deployments.controllers.options import option
+from kvplan.deployments.controllers.pods import Start, joined, launched
+from kvplan.deployments.controllers.resources import (
+    CONTAINER_SHM,
+    Given,
+    given_by,
+    put_count,
+    put_text,
+    read_node_terms,
+)
 from kvplan.deployments.found import FoundDeployment, Setting
 from kvplan.deployments.interface import Reading, Source
-from kvplan.deployments.models_named import model_of
-from kvplan.deployments.options import option
-from kvplan.deployments.pod_commands import command_of, environment_of
-from kvplan.deployments.resources import CONTAINER_SHM, Given, given_by, put_count, put_text, read_node_terms
+from kvplan.deployments.kube.pod_commands import command_of, environment_of
 from kvplan.deployments.yaml_tree import Node, documents
 
 ENGINE = "vllm"

@@ -14,15 +14,12 @@ from dataclasses import replace
 
 from kvplan.deployments.argv import Arguments, Word
 from kvplan.deployments.commands import command_of_engine
-from kvplan.deployments.container_words import list_words
-from kvplan.deployments.controller_pods import Start, joined, launched
-from kvplan.deployments.custom_resources import unique_names, unread_rest
-from kvplan.deployments.found import Complaint, FoundDeployment, Setting
-from kvplan.deployments.interface import Reading, Source
-from kvplan.deployments.models_named import model_of
-from kvplan.deployments.options import option, words_of
-from kvplan.deployments.pod_commands import environment_of
-from kvplan.deployments.resources import (
+from kvplan.deployments.controllers.container_words import list_words
+from kvplan.deployments.controllers.custom_resources import unique_names, unread_rest
+from kvplan.deployments.controllers.models_named import model_of
+from kvplan.deployments.controllers.options import option, words_of
+from kvplan.deployments.controllers.pods import Start, joined, launched
+from kvplan.deployments.controllers.resources import (
     CONTAINER_SHM,
     Given,
     put_count,
@@ -31,7 +28,10 @@ from kvplan.deployments.resources import (
     read_node_terms,
     read_resources,
 )
-from kvplan.deployments.shell_expansions import Expansion
+from kvplan.deployments.found import Complaint, FoundDeployment, Setting
+from kvplan.deployments.interface import Reading, Source
+from kvplan.deployments.kube.pod_commands import environment_of
+from kvplan.deployments.shell.expansions import Expansion
 from kvplan.deployments.yaml_tree import Node, documents
 
 ENGINE = "vllm"

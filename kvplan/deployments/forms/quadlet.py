@@ -18,10 +18,10 @@ from kvplan.deployments.container import (
 from kvplan.deployments.found import FoundDeployment, Setting
 from kvplan.deployments.interface import Reading, Source
 from kvplan.deployments.launch import Launch, deployment_of
-from kvplan.deployments.shell_expansions import Expansion
-from kvplan.deployments.shell_started import Command
-from kvplan.deployments.unit_files import Unit, environment_of, unit_of, unread_rest, words_of
-from kvplan.deployments.unit_limits import Limits, limits_of
+from kvplan.deployments.shell.expansions import Expansion
+from kvplan.deployments.shell.started import Command
+from kvplan.deployments.systemd.unit_files import Unit, environment_of, unit_of, unread_rest, words_of
+from kvplan.deployments.systemd.unit_limits import Limits, limits_of
 from kvplan.deployments.unread_engines import unread_engine
 
 _CONTAINER = re.compile(r"^\[Container\][ \t\r]*$", re.MULTILINE)

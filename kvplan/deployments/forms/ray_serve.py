@@ -12,12 +12,19 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kvplan.deployments.custom_resources import Found, Resource, ResourceForm, read_objects, unique_names, unread_rest
-from kvplan.deployments.embedded import embedded_documents, embedded_map
+from kvplan.deployments.controllers.custom_resources import (
+    Found,
+    Resource,
+    ResourceForm,
+    read_objects,
+    unique_names,
+    unread_rest,
+)
+from kvplan.deployments.controllers.embedded import embedded_documents, embedded_map
+from kvplan.deployments.controllers.ray_llm import Cluster, legacy_deployment, llm_deployment
+from kvplan.deployments.controllers.resources import given_by
 from kvplan.deployments.found import FoundDeployment
 from kvplan.deployments.interface import Reading, Source, Unreadable
-from kvplan.deployments.ray_llm import Cluster, legacy_deployment, llm_deployment
-from kvplan.deployments.resources import given_by
 from kvplan.deployments.yaml_tree import Node, documents
 from kvplan.units import shorten
 

@@ -10,9 +10,9 @@ from kvplan.deployments.embedded_sources import read_documents
 from kvplan.deployments.found import FoundDeployment, Setting
 from kvplan.deployments.interface import Reading, Source, Unreadable
 from kvplan.deployments.launch import Launch, deployment_of
-from kvplan.deployments.shell_commands import MOST_COMMANDS, read_shell
-from kvplan.deployments.shell_started import Command
-from kvplan.deployments.slurm_directives import settings_of_slurm
+from kvplan.deployments.shell.commands import MOST_COMMANDS, read_shell
+from kvplan.deployments.shell.slurm_directives import settings_of_slurm
+from kvplan.deployments.shell.started import Command
 from kvplan.units import MIB
 
 _INSTALLED = r"^[^#\n]*\bpip3?[ \t]+install\b[^#\n]*?[\s\"']{package}(?:\[[\w,-]*\])?==(\d+\.\d+(?:\.\w+)*)"

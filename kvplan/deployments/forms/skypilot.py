@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kvplan.deployments.commands import command_of_engine
-from kvplan.deployments.custom_resources import unread_rest
+from kvplan.deployments.controllers.custom_resources import unread_rest
+from kvplan.deployments.controllers.resources import Given, put_count
 from kvplan.deployments.found import FoundDeployment, Setting
 from kvplan.deployments.interface import Reading, Source
 from kvplan.deployments.launch import Launch, deployment_of
-from kvplan.deployments.resources import Given, put_count
-from kvplan.deployments.shell_commands import MOST_COMMANDS, Command, commands_in
-from kvplan.deployments.shell_expansions import Expansion
+from kvplan.deployments.shell.commands import MOST_COMMANDS, Command, commands_in
+from kvplan.deployments.shell.expansions import Expansion
 from kvplan.deployments.yaml_tree import Node, documents
 
 _TOP = re.compile(r"^([a-z_]+)[ \t]*:", re.MULTILINE)

@@ -9,9 +9,9 @@ from kvplan.deployments.container import gpu_ids, gpus_of_docker, settings_of_do
 from kvplan.deployments.found import FoundDeployment
 from kvplan.deployments.interface import Reading, Source
 from kvplan.deployments.launch import Launch, deployment_of
-from kvplan.deployments.shell_started import Command
-from kvplan.deployments.unit_files import Entry, environment_of, unit_of, unread_rest, words_of
-from kvplan.deployments.unit_limits import Limits, limits_of
+from kvplan.deployments.shell.started import Command
+from kvplan.deployments.systemd.unit_files import Entry, environment_of, unit_of, unread_rest, words_of
+from kvplan.deployments.systemd.unit_limits import Limits, limits_of
 
 _SERVICE = re.compile(r"^\[Service\][ \t\r]*$", re.MULTILINE)
 _PREFIX = re.compile(r"^[-@:+!|]+")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 import tests.deployments.kit as kit
-from kvplan.deployments.kaito_presets import azure_gpus, repository_of
+from kvplan.deployments.controllers.kaito_presets import azure_gpus, repository_of
 
 WORKSPACE = """apiVersion: v1
 kind: ConfigMap

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import tests.deployments.kit as kit
-from kvplan.deployments.resources import CONTAINER_SHM
+from kvplan.deployments.controllers.resources import CONTAINER_SHM
 
 VALUES = """multinode: false
 modelArtifacts:

@@ -3,8 +3,8 @@ from __future__ import annotations
 import json
 
 import tests.deployments.kit as kit
+from kvplan.deployments.controllers.resources import CONTAINER_SHM
 from kvplan.deployments.forms.production_stack import DEFAULT_SHM
-from kvplan.deployments.resources import CONTAINER_SHM
 
 VALUES = """servingEngineSpec:
   runtimeClassName: nvidia

@@ -1,0 +1,1 @@
+"""Compose files and Dockerfiles: services, their variables, the images that they build."""

@@ -1,0 +1,1 @@
+"""Overlays: bases, patches and generators put together, each value with the file that says it."""

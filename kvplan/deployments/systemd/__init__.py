@@ -1,0 +1,1 @@
+"""Units: their sections, drop-ins, and limits."""
