@@ -16,6 +16,7 @@ from kvplan.deployments.argv import Arguments, Word
 from kvplan.deployments.controllers.options import open_reason
 from kvplan.deployments.found import Setting
 from kvplan.deployments.interface import Source
+from kvplan.deployments.kube.environment import filled_in
 from kvplan.deployments.kube.pod_commands import MOST_ITEMS
 from kvplan.deployments.shell.commands import commands_in
 from kvplan.deployments.shell.expansions import Expansion
@@ -27,7 +28,6 @@ ENTRIES: Final = {
     "tensorrt-llm": "trtllm-serve",
 }
 """Engine -> the name under which its own command line starts it: a module, or a program."""
-_REFERENCE = re.compile(r"\$\$|\$\(([A-Za-z_][\w.-]*)\)")
 
 
 def command_nodes(container: Node) -> list[Node]:
@@ -93,19 +93,3 @@ def _on_own_line(setting: Setting, holder: Node, source: Source) -> Setting:
 def _lines(text: str) -> list[str]:
     """The lines of a file, which is asked for them once a container."""
     return text.split("\n")
-
-
-def filled_in(text: str, environment: dict[str, Expansion]) -> tuple[str, str | None]:
-    """A text with the ``$(NAME)`` that Kubernetes fills in, and why it is not what the engine will see."""
-    reasons: list[str] = []
-
-    def one(match: re.Match[str]) -> str:
-        if match[1] is None:
-            return "$"
-        known = environment.get(match[1])
-        if known is None or known.reason is not None:
-            reasons.append(known.reason if known and known.reason else f"$({match[1]}) has no value in this file")
-            return match[0]
-        return known.text
-
-    return _REFERENCE.sub(one, text), reasons[0] if reasons else None

@@ -10,6 +10,7 @@ import json
 import re
 
 from kvplan.deployments.argv import Word
+from kvplan.deployments.config_words import plain
 from kvplan.deployments.controllers.resources import is_placeholder
 from kvplan.deployments.found import Place
 from kvplan.deployments.interface import Source
@@ -54,17 +55,3 @@ def option(name: str, value: str | int | float, place: Place) -> Word:
 def open_reason(text: str) -> str | None:
     """Why a text is not yet what the engine will see."""
     return "a placeholder is filled in later" if is_placeholder(text) else None
-
-
-def plain(node: Node, depth: int = 0) -> object:
-    """A node as JSON has it."""
-    if node.kind == "map" and depth < 20:
-        return {key: plain(value, depth + 1) for key, value in node.entries.items()}
-    if node.kind == "list" and depth < 20:
-        return [plain(item, depth + 1) for item in node.items]
-    if node.style:
-        return node.text
-    try:
-        return json.loads(node.text.lower() if node.text.lower() in ("true", "false", "null") else node.text)
-    except (ValueError, RecursionError):
-        return node.text

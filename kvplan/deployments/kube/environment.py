@@ -107,7 +107,20 @@ def items_of(node: Node | None) -> list[Node]:
 
 
 def substituted(text: str, environment: Mapping[str, Expansion]) -> tuple[str, str | None]:
-    """A text with ``$(NAME)`` filled in as Kubernetes does it, and why one of them is not."""
+    """As ``filled_in``; a model whose bucket alone is open is known by the rest of its path."""
+    filled, reasons = _filled(text, environment)
+    if len(reasons) == 1 and _MODEL_IN_A_BUCKET.search(filled):
+        return filled, None
+    return filled, reasons[0] if reasons else None
+
+
+def filled_in(text: str, environment: Mapping[str, Expansion]) -> tuple[str, str | None]:
+    """A text with the ``$(NAME)`` that Kubernetes fills in, and why it is not what the engine will see."""
+    filled, reasons = _filled(text, environment)
+    return filled, reasons[0] if reasons else None
+
+
+def _filled(text: str, environment: Mapping[str, Expansion]) -> tuple[str, list[str]]:
     reasons: list[str] = []
 
     def one(match: re.Match[str]) -> str:
@@ -119,10 +132,7 @@ def substituted(text: str, environment: Mapping[str, Expansion]) -> tuple[str, s
             return match[0]
         return known.text
 
-    filled = REFERENCE.sub(one, text)
-    if len(reasons) == 1 and _MODEL_IN_A_BUCKET.search(filled):
-        return filled, None
-    return filled, reasons[0] if reasons else None
+    return REFERENCE.sub(one, text), reasons
 
 
 OpenFile = Callable[[str], Source | None]
