@@ -14,7 +14,13 @@ _TRUE = {"true", "yes", "on"}
 _FALSE = {"false", "no", "off"}
 _NULL = {"null", "~", ""}
 _PLACEHOLDER = re.compile(r"\$\{|\{\{|^\$\w")
+_KEY = re.compile(r"^([A-Za-z][\w-]*)[ \t]*:(?=\s|$)", re.MULTILINE)
 MOST_DEPTH = 20
+
+
+def keys_of(source: Source) -> set[str]:
+    """The keys at the top of a YAML file as the flags that they are; nothing is parsed for them."""
+    return {match[1].replace("_", "-") for match in _KEY.finditer(source.text)}
 
 
 def root_of(source: Source) -> Node | Unreadable | None:

@@ -60,6 +60,11 @@ class Source:
         name = self.path.rsplit("/", 1)[-1]
         return name.rsplit(".", 1)[0] or name
 
+    @property
+    def title(self) -> str:
+        """What a deployment that has no name of its own is called after its file."""
+        return self.stem if self.path != "-" else "stdin"
+
     def at(self, line: int) -> Place:
         """One line of it, counted from 1."""
         return Place(self.path, line)

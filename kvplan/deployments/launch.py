@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 
 from kvplan.deployments.argv import Arguments, Word
 from kvplan.deployments.commands import command_of_engine, version_of_image
-from kvplan.deployments.commands.interface import Settles
+from kvplan.deployments.commands.interface import ReadsFiles, Settles
+from kvplan.deployments.config_words import root_of
 from kvplan.deployments.container import visible_gpus
 from kvplan.deployments.found import Complaint, FoundDeployment, Place, Setting, Unresolved
 from kvplan.deployments.image_tags import floating_tag
-from kvplan.deployments.interface import Source
+from kvplan.deployments.interface import Reading, Source, Unreadable
 from kvplan.deployments.launch_files import with_config_file, with_lmcache_file
 from kvplan.engines import all_engines
 
@@ -134,3 +135,13 @@ def _slices(launch: Launch) -> list[Unresolved]:
         return []
     reason = "a slice of a GPU has less memory than the card"
     return [Unresolved("mig_profile", launch.cards[:60], launch.place, reason)]
+
+
+def read_config(source: Source, engine: str, form: str) -> Reading:
+    """A file of an engine's own settings, such as ``--config`` names, as a deployment."""
+    root, command = root_of(source), command_of_engine(engine)
+    assert isinstance(command, ReadsFiles)
+    if root is None or isinstance(root, Unreadable):
+        return Reading([], [root] if root is not None else [])
+    launch = Launch(engine, command.of_file(root, source), source.at(min(root.key_lines.values(), default=1)))
+    return Reading([deployment_of(launch, name=source.title, form=form, source=source)])

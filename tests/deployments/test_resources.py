@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from kvplan.deployments.controllers.resources import Given, given_by, read_device, read_node_terms
+from kvplan.deployments.controllers.resources import given_by, read_device, read_node_terms
+from kvplan.deployments.given import Given
 from kvplan.deployments.interface import Source
 from kvplan.deployments.yaml_tree import Node, documents
 

@@ -34,7 +34,7 @@ class Resource(NamedTuple):
     def name(self) -> str:
         """``metadata.name``, or the file's."""
         own = self.root.scalar("metadata", "name") or self.root.scalar("metadata", "generateName")
-        return own or (self.source.stem if self.source.path != "-" else "stdin")
+        return own or self.source.title
 
     def config_map(self, name: str) -> dict[str, Node]:
         """The data of a ConfigMap in the same file; empty where there is none."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, fields
 
 from kvplan.deployments.argv import Arguments, Word
 from kvplan.deployments.commands import all_commands
-from kvplan.deployments.controllers.resources import Given
 from kvplan.deployments.found import FoundDeployment, Place, Setting, Unresolved
+from kvplan.deployments.given import Given
 from kvplan.deployments.interface import Source, Unreadable
 from kvplan.deployments.launch import Launch, deployment_of
 from kvplan.deployments.shell.expansions import Expansion

@@ -12,8 +12,9 @@ from kvplan.deployments.controllers.engine_files import arguments_of_options
 from kvplan.deployments.controllers.models_named import model_of
 from kvplan.deployments.controllers.options import option
 from kvplan.deployments.controllers.pods import Start, joined, launched
-from kvplan.deployments.controllers.resources import Given, put_count, put_text
+from kvplan.deployments.controllers.resources import put_count, put_text
 from kvplan.deployments.found import FoundDeployment, Setting, Unresolved
+from kvplan.deployments.given import Given
 from kvplan.deployments.interface import Source, Unreadable
 from kvplan.deployments.shell.expansions import Expansion
 from kvplan.deployments.yaml_tree import Node
@@ -149,11 +150,11 @@ def _put_scaling(scaling: Node, given: Given, source: Source) -> None:
     workers, gpus, cpus = (scaling.get(key) for key in ("num_workers", "num_gpus_per_worker", "num_cpus_per_worker"))
     if workers is not None and workers.text.isdigit():
         each = int(gpus.text) if gpus is not None and gpus.text.isdigit() else 1
-        given.put("gpus", int(workers.text) * max(each, 1), workers, source)
+        given.put("gpus", int(workers.text) * max(each, 1), source.at(workers.line))
     if cpus is not None and cpus.text:
         put_text("cpu_request", cpus, source, given)
     resources = scaling.get("resources_per_worker")
     for key, node in resources.entries.items() if resources is not None else ():
         accelerator = _LEGACY_TYPE.match(key)
         if accelerator is not None:
-            given.put("gpu_product", accelerator[1].upper(), node, source)
+            given.put("gpu_product", accelerator[1].upper(), source.at(node.line))

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
-from kvplan.deployments.found import Complaint, Setting, Unresolved
+from kvplan.deployments.found import Complaint, Unresolved
+from kvplan.deployments.given import Given
 from kvplan.deployments.interface import Source
 from kvplan.deployments.yaml_tree import Node, maps_with
 from kvplan.units import shorten
@@ -29,19 +29,6 @@ _LIMITS = (("cpu_limit", "limits", "cpu"), ("memory_limit", "limits", "memory"),
            ("cpu_request", "requests", "cpu"), ("memory_request", "requests", "memory"))  # fmt: skip
 _WHOLE = re.compile(r"[0-9]{1,9}")
 _MIG = re.compile(r"^nvidia\.com/mig-(\d+g\.\d+gb)")
-
-
-@dataclass(slots=True)
-class Given:
-    """What a container is given; a later setting of a name replaces an earlier one."""
-
-    settings: dict[str, Setting] = field(default_factory=dict)
-    unresolved: list[Unresolved] = field(default_factory=list)
-    complaints: list[Complaint] = field(default_factory=list)
-
-    def put(self, name: str, value: str | int | float | tuple[str, ...], node: Node, source: Source) -> None:
-        """Keep a setting with the line of its value."""
-        self.settings[name] = Setting(name, value, source.at(node.line))
 
 
 def given_by(container: Node, pod: Node | None, source: Source) -> Given:
@@ -75,20 +62,20 @@ def read_device(name: str, node: Node, source: Source, given: Given, gpu_names: 
     if name in GPU_RESOURCES or name in gpu_names or slice_of or name == "nvidia.com/gpu.shared":
         put_count("gpus", name, node, source, given)
     if slice_of:
-        given.put("mig_profile", slice_of[1], node, source)
+        given.put("mig_profile", slice_of[1], source.at(node.line))
     elif name == "nvidia.com/gpu.shared":
         reason = "a shared GPU has other users' memory on it"
         given.unresolved.append(Unresolved("gpu_fraction", f"{name}: {node.text[:20]}", source.at(node.line), reason))
     elif name in ("nvidia.com/gpumem", "volcano.sh/vgpu-memory") and _WHOLE.fullmatch(node.text):
-        given.put("gpu_memory_limit", f"{node.text}Mi", node, source)
+        given.put("gpu_memory_limit", f"{node.text}Mi", source.at(node.line))
     elif name == "nvidia.com/gpumem-percentage" and _WHOLE.fullmatch(node.text):
-        given.put("gpu_fraction", int(node.text) / 100, node, source)
+        given.put("gpu_fraction", int(node.text) / 100, source.at(node.line))
 
 
 def put_count(name: str, called: str, node: Node, source: Source, given: Given) -> None:
     """A whole number; a placeholder is filled in later, and anything else is refused where it is applied."""
     if _WHOLE.fullmatch(node.text):
-        given.put(name, int(node.text), node, source)
+        given.put(name, int(node.text), source.at(node.line))
         return
     open_text = not node.text or is_placeholder(node.text)
     message = f"{called} must be a whole number (it is {shorten(node.text)!r})"
@@ -102,7 +89,7 @@ def put_text(name: str, node: Node, source: Source, given: Given) -> None:
         where = source.at(node.line)
         given.unresolved.append(Unresolved(name, shorten(node.text), where, "a placeholder is filled in later"))
     else:
-        given.put(name, node.text, node, source)
+        given.put(name, node.text, source.at(node.line))
 
 
 def read_node_labels(pod: Node, source: Source, given: Given) -> None:
@@ -135,7 +122,7 @@ def _put_label(label: str, nodes: list[Node], source: Source, given: Given) -> N
     if len(nodes) == 1:
         put_text(name, nodes[0], source, given)
     elif name == "gpu_product":
-        given.put("gpu_alternatives", tuple(node.text for node in nodes), nodes[0], source)
+        given.put("gpu_alternatives", tuple(node.text for node in nodes), source.at(nodes[0].line))
     else:
         text = shorten(" or ".join(node.text for node in nodes))
         where = source.at(nodes[0].line)
@@ -149,14 +136,14 @@ def read_shared_memory(container: Node, pod: Node, source: Source, given: Given)
     """
     host_ipc = pod.get("hostIPC")
     if host_ipc is not None and host_ipc.text.lower() == "true":
-        given.put("shm_size", "host", host_ipc, source)
+        given.put("shm_size", "host", source.at(host_ipc.line))
     for volume in _memory_volumes(container, pod):
         limit_node = volume.get("emptyDir", "sizeLimit")
         limit = given.settings.get("memory_limit")
         if limit_node is not None and limit_node.text:
             put_text("shm_size", limit_node, source, given)
         else:
-            given.put("shm_size", str(limit.value) if limit is not None else "host", volume, source)
+            given.put("shm_size", str(limit.value) if limit is not None else "host", source.at(volume.line))
 
 
 def _memory_volumes(container: Node, pod: Node) -> Iterator[Node]:

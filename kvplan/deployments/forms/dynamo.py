@@ -19,8 +19,9 @@ from kvplan.deployments.controllers.custom_resources import Found, Resource, Res
 from kvplan.deployments.controllers.embedded import embedded_map
 from kvplan.deployments.controllers.engine_files import arguments_of_options, file_wins
 from kvplan.deployments.controllers.pods import Start, joined, launched, unknown_engine
-from kvplan.deployments.controllers.resources import Given, given_by, put_count, put_text, read_resources
+from kvplan.deployments.controllers.resources import given_by, put_count, put_text, read_resources
 from kvplan.deployments.found import Setting, Unresolved
+from kvplan.deployments.given import Given
 from kvplan.deployments.interface import Source, Unreadable
 from kvplan.deployments.kube.pod_commands import PodCommand, command_of, environment_of
 from kvplan.deployments.yaml_tree import Node
@@ -168,7 +169,7 @@ def _given(worker: Node, container: Node, pod: Node, source: Source) -> Given:
     if shm is not None and shm.text:
         put_text("shm_size", shm, source, given)
     elif "shm_size" not in given.settings:
-        given.put("shm_size", DEFAULT_SHM, worker, source)
+        given.put("shm_size", DEFAULT_SHM, source.at(worker.line))
     for name, path in (("nodes", ("multinode", "nodeCount")), ("replicas", ("replicas",))):
         node = worker.get(*path)
         if node is not None and not (name == "nodes" and node.text == "1"):

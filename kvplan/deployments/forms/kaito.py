@@ -18,8 +18,9 @@ from kvplan.deployments.controllers.engine_files import arguments_of_options
 from kvplan.deployments.controllers.kaito_presets import CHECKPOINT_GIB, azure_gpus, repository_of
 from kvplan.deployments.controllers.options import option
 from kvplan.deployments.controllers.pods import Start, joined, launched
-from kvplan.deployments.controllers.resources import Given, given_by, put_count, put_text
+from kvplan.deployments.controllers.resources import given_by, put_count, put_text
 from kvplan.deployments.found import Setting, Unresolved
+from kvplan.deployments.given import Given
 from kvplan.deployments.interface import Source, Unreadable
 from kvplan.deployments.kube.pod_commands import command_of, environment_of
 from kvplan.deployments.yaml_tree import Node, maps_with
@@ -69,13 +70,13 @@ def _put_machine(machine: Node | None, given: Given, source: Source) -> None:
         put_text("instance_type", instance, source, given)
         known = azure_gpus(instance.text)
         if known is not None:
-            given.put("gpus", known[0], instance, source)
+            given.put("gpus", known[0], source.at(instance.line))
     if count is not None and count.text != "1":
         put_count("nodes", "count", count, source, given)
     profile = machine.get("partition", "profile") if machine is not None else None
     cards = machine.get("partition", "count") if machine is not None else None
     if profile is not None and profile.text:
-        given.put("gpus", 1, profile, source)
+        given.put("gpus", 1, source.at(profile.line))
         put_text("mig_profile", profile, source, given)
     elif cards is not None and cards.text:
         put_count("gpus", "partition.count", cards, source, given)
@@ -110,7 +111,7 @@ def _of_preset(resource: Resource, inference: Node, preset: Node, given: Given) 
     layout, unresolved = _layout(repository, own, given, preset, source)
     added = command.read([*layout, option("max-model-len", "auto", place)])
     _put_offload(config, joined(added, own), given, preset, source)
-    given.put("shm_size", "host", preset, source)  # the controller mounts memory there, without a limit
+    given.put("shm_size", "host", source.at(preset.line))  # the controller mounts memory there, without a limit
     return launched(Start(
         ENGINE, joined(added, own), inference, place, source,
         given=given, model=Setting("model", repository, place), name=resource.name, form=FORM.name,
@@ -166,9 +167,9 @@ def _put_offload(config: Node | None, arguments: Arguments, given: Given, preset
     """LMCache's part of the free host memory; none for copies and for several machines."""
     own = config.get("kv_cache_cpu_memory_utilization") if config is not None else None
     if own is not None and own.text:
-        given.put("offload_host_fraction", own.text, own, source)
+        given.put("offload_host_fraction", own.text, source.at(own.line))
     elif "dp" not in arguments.settings and "nodes" not in given.settings and "mig_profile" not in given.settings:
-        given.put("offload_host_fraction", HALF_OF_FREE_MEMORY, preset, source)
+        given.put("offload_host_fraction", HALF_OF_FREE_MEMORY, source.at(preset.line))
 
 
 FORM = Kaito()

@@ -18,8 +18,9 @@ from kvplan.deployments.controllers.custom_resources import Found, Resource, Res
 from kvplan.deployments.controllers.kserve_runtimes import RUNTIMES, Runtime, runtime_of
 from kvplan.deployments.controllers.models_named import hub_id, model_of
 from kvplan.deployments.controllers.pods import Start, joined, launched, unknown_engine
-from kvplan.deployments.controllers.resources import Given, given_by, put_count, read_resources
+from kvplan.deployments.controllers.resources import given_by, put_count, read_resources
 from kvplan.deployments.found import FoundDeployment, Setting, Unresolved
+from kvplan.deployments.given import Given
 from kvplan.deployments.interface import Source, Unreadable
 from kvplan.deployments.kube.pod_commands import command_of, environment_of
 from kvplan.deployments.shell.expansions import Expansion

@@ -17,8 +17,9 @@ from kvplan.deployments.controllers.custom_resources import Found, Resource, Res
 from kvplan.deployments.controllers.models_named import model_of
 from kvplan.deployments.controllers.options import flag
 from kvplan.deployments.controllers.pods import Start, joined, launched
-from kvplan.deployments.controllers.resources import Given, given_by, put_count
+from kvplan.deployments.controllers.resources import given_by, put_count
 from kvplan.deployments.found import Setting, Unresolved
+from kvplan.deployments.given import Given
 from kvplan.deployments.interface import Source
 from kvplan.deployments.kube.pod_commands import command_of, environment_of
 from kvplan.deployments.shell.expansions import Expansion
@@ -165,7 +166,7 @@ def _put_nodes(own: list[Node], given: Given, source: Source) -> None:
                              for key in ("data", "dataLocal", "pipeline"))  # fmt: skip
     nodes = pipeline if pipeline > 1 else -(-data // max(local, 1))
     if nodes > 1:
-        given.put("nodes", nodes, parallelism, source)
+        given.put("nodes", nodes, source.at(parallelism.line))
 
 
 def _is_mount(model: Setting | None) -> bool:

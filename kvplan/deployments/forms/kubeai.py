@@ -15,8 +15,9 @@ from kvplan.deployments.controllers.container_words import list_words
 from kvplan.deployments.controllers.custom_resources import Found, Resource, ResourceForm, read_objects, unread_rest
 from kvplan.deployments.controllers.models_named import model_of
 from kvplan.deployments.controllers.pods import Start, launched, unknown_engine
-from kvplan.deployments.controllers.resources import Given, put_count, put_text
+from kvplan.deployments.controllers.resources import put_count, put_text
 from kvplan.deployments.found import FoundDeployment
+from kvplan.deployments.given import Given
 from kvplan.deployments.interface import Reading, Source, Unreadable
 from kvplan.deployments.shell.expansions import Expansion
 from kvplan.deployments.yaml_tree import Node, documents
@@ -104,15 +105,15 @@ def _given(engine: str, spec: Node, source: Source) -> Given:
     if profile is not None and named is not None:
         card = _CARD.match(named[1][:60])
         product = "-".join(part.upper() for part in (card[1], card[2]) if part) if card else named[1]
-        given.put("gpu_product", product, profile, source)
-        given.put("gpus", int(named[2] or 1), profile, source)
+        given.put("gpu_product", product, source.at(profile.line))
+        given.put("gpus", int(named[2] or 1), source.at(profile.line))
     elif profile is not None and not profile.text.startswith("cpu"):
         put_text("instance_type", profile, source, given)
         count = profile.text.rpartition(":")[2]
         if count.isdigit() and len(count) < 10:
-            given.put("gpus", int(count), profile, source)
+            given.put("gpus", int(count), source.at(profile.line))
     if engine == "vllm":  # the controller mounts memory there, without a limit
-        given.put("shm_size", "host", spec, source)
+        given.put("shm_size", "host", source.at(spec.line))
     replicas = spec.get("minReplicas")
     if replicas is not None and replicas.text != "0":
         put_count("replicas", "minReplicas", replicas, source, given)

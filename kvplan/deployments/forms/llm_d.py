@@ -19,13 +19,13 @@ from kvplan.deployments.controllers.options import option
 from kvplan.deployments.controllers.pods import Start, joined, launched
 from kvplan.deployments.controllers.resources import (
     CONTAINER_SHM,
-    Given,
     given_by,
     put_count,
     put_text,
     read_node_terms,
 )
 from kvplan.deployments.found import FoundDeployment, Setting
+from kvplan.deployments.given import Given
 from kvplan.deployments.interface import Reading, Source
 from kvplan.deployments.kube.pod_commands import command_of, environment_of
 from kvplan.deployments.yaml_tree import Node, documents
@@ -82,7 +82,7 @@ def _deployment(root: Node, role: str, part: Node, container: Node, source: Sour
     model = (
         model_of(root.get("modelArtifacts", "uri"), root.get("modelArtifacts", "name"), source) if by_chart else None
     )
-    name = source.stem if source.path != "-" else "stdin"
+    name = source.title
     return launched(Start(
         engine, arguments, container, source.at(container.line), source,
         environment=environment, given=given, model=model, name=f"{name}-{role}", form=FORM.name,
@@ -126,7 +126,7 @@ def _given(root: Node, part: Node, container: Node, layout: dict[str, Setting], 
     given = given_by(container, part, source)
     accelerators = part.get("acceleratorTypes") or root.get("acceleratorTypes")
     if "shm_size" not in given.settings:
-        given.put("shm_size", CONTAINER_SHM, container, source)
+        given.put("shm_size", CONTAINER_SHM, source.at(container.line))
     kind = _accelerator(root, part)
     if accelerators is not None:
         _put_accelerators(accelerators, given, source)

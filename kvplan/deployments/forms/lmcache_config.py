@@ -62,7 +62,7 @@ class LmcacheConfig:
         unresolved.append(
             Unresolved("tp", source.name, place, "each rank of the engine holds as much: how many are there?")
         )
-        name = source.stem if source.path != "-" else "stdin"
+        name = source.title
         launch = Launch("lmcache", Arguments(settings, unresolved), place)
         return Reading([deployment_of(launch, name=name, form=FORM.name)])
 

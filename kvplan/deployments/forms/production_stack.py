@@ -21,7 +21,6 @@ from kvplan.deployments.controllers.options import option, words_of
 from kvplan.deployments.controllers.pods import Start, joined, launched
 from kvplan.deployments.controllers.resources import (
     CONTAINER_SHM,
-    Given,
     put_count,
     put_text,
     read_device,
@@ -29,6 +28,7 @@ from kvplan.deployments.controllers.resources import (
     read_resources,
 )
 from kvplan.deployments.found import Complaint, FoundDeployment, Setting
+from kvplan.deployments.given import Given
 from kvplan.deployments.interface import Reading, Source
 from kvplan.deployments.kube.pod_commands import environment_of
 from kvplan.deployments.shell.expansions import Expansion
@@ -175,15 +175,15 @@ def _given(spec: Node, serving: Node, source: Source) -> Given:
 def _put_shared_memory(spec: Node, given: Given, source: Source) -> None:
     ranks = spec.get("vllmConfig", "tensorParallelSize")
     if spec.scalar("lmcacheConfig", "enablePD").lower() == "true":
-        given.put("shm_size", "host", spec.get("lmcacheConfig", "enablePD") or spec, source)
+        given.put("shm_size", "host", source.at((spec.get("lmcacheConfig", "enablePD") or spec).line))
     elif ranks is not None:
         shm = spec.get("shmSize")
         if shm is not None and shm.text:
             put_text("shm_size", shm, source, given)
         else:
-            given.put("shm_size", DEFAULT_SHM, ranks, source)
+            given.put("shm_size", DEFAULT_SHM, source.at(ranks.line))
     else:
-        given.put("shm_size", CONTAINER_SHM, spec, source)
+        given.put("shm_size", CONTAINER_SHM, source.at(spec.line))
 
 
 def _put_counts(spec: Node, ray: Node | None, given: Given, source: Source) -> None:

@@ -16,12 +16,13 @@ from kvplan.deployments.container import (
     threads_of,
 )
 from kvplan.deployments.found import FoundDeployment, Setting
+from kvplan.deployments.given import Given
 from kvplan.deployments.interface import Reading, Source
 from kvplan.deployments.launch import Launch, deployment_of
 from kvplan.deployments.shell.expansions import Expansion
 from kvplan.deployments.shell.started import Command
 from kvplan.deployments.systemd.unit_files import Unit, environment_of, unit_of, unread_rest, words_of
-from kvplan.deployments.systemd.unit_limits import Limits, limits_of
+from kvplan.deployments.systemd.unit_limits import limits_of
 from kvplan.deployments.unread_engines import unread_engine
 
 _CONTAINER = re.compile(r"^\[Container\][ \t\r]*$", re.MULTILINE)
@@ -94,7 +95,7 @@ def _invocation(unit: Unit, image: Word) -> Invocation:
     return found if found is not None else Invocation([], image, len(words))
 
 
-def _deployment(source: Source, unit: Unit, command: Command, run: Invocation, limits: Limits) -> FoundDeployment:
+def _deployment(source: Source, unit: Unit, command: Command, run: Invocation, limits: Given) -> FoundDeployment:
     settings = dict(limits.settings) | {item.name: item for item in settings_of_docker(run)}
     settings |= {item.name: item for item in threads_of(command.environment)}
     cards = gpus_of_docker(run)

@@ -67,7 +67,7 @@ class RayServe(ResourceForm):
             return read_objects(source)
         found: list[Found] = []
         for root in roots:
-            found += _of_file(root, _Place(source.stem if source.path != "-" else "stdin", source, _NO_CLUSTER))
+            found += _of_file(root, _Place(source.title, source, _NO_CLUSTER))
         unreadable = [item for item in found if isinstance(item, Unreadable)]
         unreadable += unread_rest(source, fault)
         return Reading(unique_names([item for item in found if isinstance(item, FoundDeployment)]), unreadable)

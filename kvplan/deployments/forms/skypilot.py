@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 from kvplan.deployments.commands import command_of_engine
 from kvplan.deployments.controllers.custom_resources import unread_rest
-from kvplan.deployments.controllers.resources import Given, put_count
+from kvplan.deployments.controllers.resources import put_count
 from kvplan.deployments.found import FoundDeployment, Setting
+from kvplan.deployments.given import Given
 from kvplan.deployments.interface import Reading, Source
 from kvplan.deployments.launch import Launch, deployment_of
 from kvplan.deployments.shell.commands import MOST_COMMANDS, Command, commands_in
@@ -72,7 +73,7 @@ def _of_task(task: Node, source: Source) -> Iterator[FoundDeployment]:
         first_line = run.line + 1 if run.style in ("|", ">") else run.line
         commands = commands_in(run.text, source.path, first_line, variables)[:MOST_COMMANDS]
         for number, command in enumerate(commands, start=1):
-            name = task.scalar("name") or (source.stem if source.path != "-" else "stdin")
+            name = task.scalar("name") or source.title
             name += f"-{number}" if len(commands) > 1 else ""
             name += f" on {machine.card}:{machine.cards}" if machine is not None and len(machines) > 1 else ""
             yield _deployment(task, machine, command, name, source)
@@ -153,17 +154,17 @@ def _given(task: Node, machine: _Machine | None, source: Source) -> Given:
     given = Given()
     resources = task.get("resources")
     if machine is not None:
-        given.put("gpu_product", machine.card, machine.node, source)
-        given.put("gpus", machine.cards, machine.node, source)
+        given.put("gpu_product", machine.card, source.at(machine.node.line))
+        given.put("gpus", machine.cards, source.at(machine.node.line))
     for holder in (resources, machine.resources if machine is not None else None):
         for name, key, unit in (("cpu_request", "cpus", ""), ("memory_request", "memory", "Gi")):
             node = holder.get(key) if holder is not None else None
             amount = _AMOUNT.match(node.text) if node is not None else None
             if node is not None and amount is not None:
-                given.put(name, amount[1] + unit, node, source)
+                given.put(name, amount[1] + unit, source.at(node.line))
         instance = holder.get("instance_type") if holder is not None else None
         if instance is not None and instance.text:
-            given.put("instance_type", instance.text, instance, source)
+            given.put("instance_type", instance.text, source.at(instance.line))
     nodes = task.get("num_nodes")
     if nodes is not None and nodes.text != "1":
         put_count("nodes", "num_nodes", nodes, source, given)

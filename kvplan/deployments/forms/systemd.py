@@ -7,11 +7,12 @@ import re
 from kvplan.deployments.argv_commands import Argv, started_by
 from kvplan.deployments.container import gpu_ids, gpus_of_docker, settings_of_docker, threads_of
 from kvplan.deployments.found import FoundDeployment
+from kvplan.deployments.given import Given
 from kvplan.deployments.interface import Reading, Source
 from kvplan.deployments.launch import Launch, deployment_of
 from kvplan.deployments.shell.started import Command
 from kvplan.deployments.systemd.unit_files import Entry, environment_of, unit_of, unread_rest, words_of
-from kvplan.deployments.systemd.unit_limits import Limits, limits_of
+from kvplan.deployments.systemd.unit_limits import limits_of
 
 _SERVICE = re.compile(r"^\[Service\][ \t\r]*$", re.MULTILINE)
 _PREFIX = re.compile(r"^[-@:+!|]+")
@@ -52,7 +53,7 @@ def _name(source: Source) -> str:
     return folder[:-2].removesuffix(".service") if folder.endswith(".d") else source.stem
 
 
-def _deployment(name: str, command: Command, entry: Entry, limits: Limits) -> FoundDeployment:
+def _deployment(name: str, command: Command, entry: Entry, limits: Given) -> FoundDeployment:
     settings = dict(limits.settings)
     given = None
     if command.container is not None:  # the container's own limits, for it is not in the unit's control group

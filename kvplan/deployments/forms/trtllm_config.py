@@ -37,7 +37,7 @@ class TensorRtLlmConfig:
         if "model" not in arguments.settings and all(item.name != "model" for item in arguments.unresolved):
             reason = "the command that starts the server names the model"
             arguments.unresolved.append(Unresolved("model", source.name, place, reason))
-        name = source.stem if source.path != "-" else "stdin"
+        name = source.title
         launch = Launch("tensorrt-llm", arguments, place)
         return Reading([deployment_of(launch, name=name, form=FORM.name, source=source)])
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from kvplan.deployments.given import Given
 from kvplan.deployments.kube.environment import items_of
 from kvplan.deployments.kube.objects import Objects
-from kvplan.deployments.kube.resources import Given
 from kvplan.deployments.yaml_tree import Node, maps_with
 
 _WHOLE = re.compile(r"[0-9]{1,9}")

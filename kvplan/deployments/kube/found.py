@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from kvplan.deployments.found import Complaint, FoundDeployment, Place, Unresolved
+from kvplan.deployments.given import Given
 from kvplan.deployments.interface import Source
 from kvplan.deployments.kube.claims import claims_of
 from kvplan.deployments.kube.environment import files_of, from_elsewhere, items_of, variables_of
@@ -14,7 +15,7 @@ from kvplan.deployments.kube.host_memory import memlock_of, shm_of
 from kvplan.deployments.kube.nodes import nodes_of
 from kvplan.deployments.kube.objects import Objects, Pod, annotations_of, name_of, pods_of
 from kvplan.deployments.kube.pod_commands import PodCommand, command_of, unread_items
-from kvplan.deployments.kube.resources import Given, fraction_of, resources_of
+from kvplan.deployments.kube.resources import fraction_of, resources_of
 from kvplan.deployments.launch import Launch, deployment_of
 from kvplan.deployments.shell.expansions import Expansion
 from kvplan.deployments.yaml_placeholders import is_placeholder

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from kvplan.deployments.given import Given
 from kvplan.deployments.kube.environment import MOST_VOLUMES, items_of
-from kvplan.deployments.kube.resources import Given
 from kvplan.deployments.yaml_tree import Node
 
 CONTAINER_SHM: Final = "64 MiB"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from kvplan.deployments.found import Place
+from kvplan.deployments.given import Given
 from kvplan.deployments.kube.environment import items_of
 from kvplan.deployments.kube.labels import (
     BUILT_IN_CLASSES,
@@ -19,7 +20,6 @@ from kvplan.deployments.kube.labels import (
     SHARING,
     is_own_gpu_label,
 )
-from kvplan.deployments.kube.resources import Given
 from kvplan.deployments.yaml_placeholders import is_placeholder
 from kvplan.deployments.yaml_tree import Node
 

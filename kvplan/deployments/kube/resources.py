@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Final
 
-from kvplan.deployments.found import Complaint, Place, Setting, Unresolved
+from kvplan.deployments.found import Complaint, Setting
+from kvplan.deployments.given import Given
 from kvplan.deployments.yaml_placeholders import is_placeholder
 from kvplan.deployments.yaml_tree import Node
 from kvplan.units import shorten
@@ -30,23 +30,6 @@ _HUGE = "hugepages-"
 _WHOLE = re.compile(r"[0-9]{1,9}")
 _FRACTIONS: Final = frozenset({"gpu-fraction", "run.ai/gpu-fraction"})
 """Pod annotations with the share of one GPU. Source: KAI scheduler and Run:ai, "GPU fractions"."""
-
-
-@dataclass(slots=True)
-class Given:
-    """Surroundings as they are found."""
-
-    settings: dict[str, Setting] = field(default_factory=dict)
-    unresolved: list[Unresolved] = field(default_factory=list)
-    complaints: list[Complaint] = field(default_factory=list)
-
-    def put(self, name: str, value: str | int | float | tuple[str, ...], place: Place) -> None:
-        """Keep one; a later one of the same name holds."""
-        self.settings[name] = Setting(name, value, place)
-
-    def ask(self, name: str, text: str, place: Place, reason: str, *, stops: bool = True) -> None:
-        """Something that the file leaves open."""
-        self.unresolved.append(Unresolved(name, shorten(text), place, reason, stops))
 
 
 def resources_of(container: Node, pod: Node) -> Given:

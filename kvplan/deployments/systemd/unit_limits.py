@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
 from kvplan.deployments.container import cpus_listed, memlock_of, quantity_of
-from kvplan.deployments.found import Complaint, Setting, Unresolved
+from kvplan.deployments.found import Complaint, Unresolved
+from kvplan.deployments.given import Given
 from kvplan.deployments.systemd.unit_files import Entry, Unit
 
 _PERCENT = re.compile(r"^(\d+(?:\.\d+)?)%$")
 
 
-@dataclass(slots=True)
-class Limits:
-    """The settings, and what of them cannot be said in bytes or is wrong."""
-
-    settings: dict[str, Setting] = field(default_factory=dict)
-    unresolved: list[Unresolved] = field(default_factory=list)
-    complaints: list[Complaint] = field(default_factory=list)
-
-
-def limits_of(unit: Unit, section: str = "Service") -> Limits:
+def limits_of(unit: Unit, section: str = "Service") -> Given:
     """``MemoryMax=`` (or ``MemoryHigh=``, above which the unit is slowed down), CPUs, ``LimitMEMLOCK=``."""
-    limits = Limits()
+    limits = Given()
     for key in ("MemoryMax", "MemoryLimit", "MemoryHigh"):
         entry = unit.last(section, key)
         if entry is not None and entry.text.strip() not in ("infinity", "max"):
@@ -33,15 +24,15 @@ def limits_of(unit: Unit, section: str = "Service") -> Limits:
     memlock = unit.last(section, "LimitMEMLOCK")
     if memlock is not None:
         text = memlock_of(memlock.text)
-        limits.settings["memlock"] = Setting("memlock", quantity_of(text) or text, memlock.place)
+        limits.put("memlock", quantity_of(text) or text, memlock.place)
     return limits
 
 
-def _memory(entry: Entry, limits: Limits) -> None:
+def _memory(entry: Entry, limits: Given) -> None:
     text = entry.text.strip()
     value = quantity_of(text)
     if value is not None:
-        limits.settings["memory_limit"] = Setting("memory_limit", value, entry.place)
+        limits.put("memory_limit", value, entry.place)
     elif _PERCENT.match(text):
         reason = f"{entry.key} is a share of the host's memory"
         limits.unresolved.append(Unresolved("memory_limit", text, entry.place, reason, stops=False))
@@ -49,7 +40,7 @@ def _memory(entry: Entry, limits: Limits) -> None:
         limits.complaints.append(Complaint(f"{entry.key} can't be {text[:40]!r}", entry.place))
 
 
-def _cpus(unit: Unit, section: str, limits: Limits) -> None:
+def _cpus(unit: Unit, section: str, limits: Given) -> None:
     """``CPUQuota=400%`` is four CPUs; ``AllowedCPUs=`` and ``CPUAffinity=`` list them."""
     counts: list[tuple[float, Entry]] = []
     quota = unit.last(section, "CPUQuota")
@@ -63,4 +54,4 @@ def _cpus(unit: Unit, section: str, limits: Limits) -> None:
             counts.append((float(listed), entry))
     if counts:
         count, entry = min(counts, key=lambda item: item[0])
-        limits.settings["cpu_limit"] = Setting("cpu_limit", f"{count:g}", entry.place)
+        limits.put("cpu_limit", f"{count:g}", entry.place)
