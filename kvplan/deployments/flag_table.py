@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 _OPPOSITE = {"enable-": "disable-", "disable-": "enable-"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FlagTable:
     """Long flags are kept without their two dashes, words joined by dashes."""
 
@@ -32,7 +33,7 @@ class FlagTable:
     aliases: dict[str, str] = field(default_factory=dict)
     """Long flags that are other names of one."""
 
-    @property
+    @cached_property
     def flags(self) -> frozenset[str]:
         """Every long flag."""
         return frozenset(self.settings) | self.switches | self.several | self.others

@@ -21,9 +21,8 @@ SWA_BUILD: Final = 5429
 """#13194, May 2025: windows have caches of their own."""
 MICRO_BATCH_BUILD: Final = 5554
 """#13833: these hold a micro-batch beyond the window, a whole batch before."""
-STREAM_BUILD: Final = 5913
-"""#14363, July 2025: streams exist; used by default since #15505 (b6307)."""
 SPLIT_BUILD: Final = 6307
+"""#15505: streams, which exist since #14363 (b5913, July 2025), are used by default."""
 PAD_BUILD: Final = 6975
 """#17046, November 2025: everything is padded to 256 cells."""
 LATENT_BUILD: Final = 5137

@@ -16,6 +16,8 @@ from kvplan.deployments.interface import Source
 from kvplan.deployments.yaml_tree import Node
 
 _MODULES = ("sglang.launch_server", "dynamo.sglang", "dynamo.sglang.main")
+_AROUND_SGLANG = replace(TABLE, complete=False)
+"""Dynamo's worker takes SGLang's flags beside its own."""
 _VARIABLES = {"LMCACHE_MAX_LOCAL_CPU_SIZE": "lmcache_gib_per_rank", "LMCACHE_CONFIG_FILE": "lmcache_config_file"}
 _SWITCHES = {"SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN": "allow_long_max_model_len"}
 _OFF = {"", "0", "false", "no", "n"}
@@ -58,7 +60,7 @@ class Sglang:
 
     def read(self, words: Sequence[Word], entry: str = "") -> Arguments:
         """``sglang serve`` also takes the model as the first plain word."""
-        table = replace(TABLE, complete=False) if "dynamo" in entry else TABLE
+        table = _AROUND_SGLANG if "dynamo" in entry else TABLE
         return read_arguments(words, table, positional_model=entry.endswith("serve"))
 
     def of_file(self, root: Node, source: Source) -> Arguments:
