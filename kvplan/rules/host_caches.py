@@ -11,6 +11,7 @@ import math
 from typing import Final, NamedTuple
 
 from kvplan.core.kv_cache import bounded_bytes
+from kvplan.deployments.commands.vllm_meaning import LMCACHE_GIB_PER_RANK
 from kvplan.engines.versions import release
 from kvplan.errors import KvplanError
 from kvplan.rules.context import Context
@@ -55,7 +56,7 @@ def caches_of(context: Context) -> list[HostCache]:
     engine = context.found.engine
     found = {
         "llama.cpp": _prompts_of_llama_cpp, "ollama": _prompts_of_ollama, "vllm": _of_vllm,
-        "sglang": _of_sglang,
+        "sglang": _of_lmcache,
     }.get(engine)  # fmt: skip
     return [] if found is None else found(context)
 
@@ -122,8 +123,7 @@ def _prompts(context: Context, least: int, most: int, whose: str) -> list[HostCa
 
 def _of_vllm(context: Context) -> list[HostCache]:
     found = []
-    values, words = context.translated.values, context.translated.words
-    ranks, dp = (words.tp or 1) * (words.pp or 1) * (words.dp or 1), words.dp or 1
+    values, dp = context.translated.values, context.translated.words.dp or 1
     if context.model is not None and context.model.weights.towers and not values.get("language_model_only"):
         given = context.translated.number("mm_processor_cache_gb")
         each, processes = gib(_MM_GIB if given is None else given), int(context.number("api_server_count")) or 1
@@ -131,20 +131,22 @@ def _of_vllm(context: Context) -> list[HostCache]:
         cache_bytes = each * (processes + dp)
         if cache_bytes:
             found.append(HostCache(cache_bytes, cache_bytes, text, "mm_processor_cache_gb", given is None))
-    return [*found, *_of_lmcache(context, ranks), *_of_kaito(context)]
+    return [*found, *_of_lmcache(context), *_of_kaito(context)]
 
 
-def _of_sglang(context: Context) -> list[HostCache]:
+def _ranks(context: Context) -> int:
     words = context.translated.words
-    return _of_lmcache(context, (words.tp or 1) * (words.pp or 1) * (words.dp or 1))
+    return (words.tp or 1) * (words.pp or 1) * (words.dp or 1)
 
 
-def _of_lmcache(context: Context, ranks: int) -> list[HostCache]:
+def _of_lmcache(context: Context) -> list[HostCache]:
     """The default size, which nobody wrote: it stands where LMCache is switched on."""
     if not is_default_lmcache(context):
         return []
-    whole = gib(5) * ranks
-    return [HostCache(whole, whole, f"LMCache's default 5 GiB x {ranks} ranks", "lmcache_gib_per_rank", True)]
+    ranks = _ranks(context)
+    whole = gib(LMCACHE_GIB_PER_RANK) * ranks
+    words = f"LMCache's default {LMCACHE_GIB_PER_RANK:g} GiB x {ranks} ranks"
+    return [HostCache(whole, whole, words, "lmcache_gib_per_rank", True)]
 
 
 def is_default_lmcache(context: Context) -> bool:
@@ -152,7 +154,9 @@ def is_default_lmcache(context: Context) -> bool:
     settings = context.found.settings
     each = settings.get("lmcache_gib_per_rank")
     switch = settings.get("kv_transfer_config") or settings.get("enable_lmcache")
-    if each is None or switch is None or each.place != switch.place or context.number("lmcache_gib_per_rank") != 5.0:
+    if each is None or switch is None or each.place != switch.place:
+        return False
+    if context.number("lmcache_gib_per_rank") != LMCACHE_GIB_PER_RANK:
         return False
     return "max_local_cpu_size" not in str(switch.value)
 
@@ -177,8 +181,7 @@ def host_tiers(context: Context) -> list[HostCache]:
     host = context.judged.deployment.host if context.judged is not None else context.host
     if host is None or host.dram_bytes is None:
         return []
-    words = context.translated.words
-    ranks, dram = (words.tp or 1) * (words.pp or 1) * (words.dp or 1), host.dram_bytes
+    ranks, dram = _ranks(context), host.dram_bytes
     text = f"{_TRT_LEAST:.0%} to {_TRT_MOST:.0%} of the host's memory x {ranks} ranks (host_cache_size is not set)"
     return [
         HostCache(_TRT_LEAST * dram * ranks, _TRT_MOST * dram * ranks, text, "use_kv_cache_manager_v2", True, ranks)
