@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from kvplan.domain.deployment import Deployment
+from kvplan.domain.weight_scheme import NOT_QUANTIZED
 from kvplan.strategies.interface import Excuse
 
 _GGUF_READERS = frozenset(("llama.cpp", "ollama", "generic"))
 _GGUF_ON_TRIAL = frozenset(("vllm", "sglang"))
-_SIXTEEN_BIT = frozenset(("bf16", "fp16", "fp32"))
 
 
 def weight_excuse(deployment: Deployment) -> Excuse | None:
@@ -28,7 +28,7 @@ def weight_warnings(deployment: Deployment) -> list[str]:
     engine, scheme = deployment.engine.name, deployment.weight_scheme
     if scheme.llama_cpp and engine in _GGUF_ON_TRIAL:
         return [f"{engine} reads GGUF weights on trial only, and slower than counted here"]
-    foreign = not scheme.llama_cpp and not scheme.name.startswith("mlx-") and scheme.name not in _SIXTEEN_BIT
+    foreign = not scheme.llama_cpp and not scheme.name.startswith("mlx-") and scheme.name not in NOT_QUANTIZED
     if foreign and engine in ("llama.cpp", "ollama") and scheme.name != "mxfp4":
         return [f"{engine} reads GGUF files: {scheme.name} weights are judged by their bytes; --weights q8_0 is near"]
     if foreign and engine == "mlx":

@@ -4,10 +4,13 @@ Embeddings, the head, norms and routers stay 16-bit in the schemes of serving en
 and have one average over the whole file.
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kvplan.domain.interval import Interval
 from kvplan.domain.model import WeightElements
+
+NOT_QUANTIZED: Final = frozenset(("bf16", "fp16", "fp32"))
+"""Weights as training left them, by the name of their dtype."""
 
 
 class WeightScheme(NamedTuple):

@@ -6,6 +6,7 @@ from kvplan.assess import build_frame
 from kvplan.deployments.layout import heads_divide
 from kvplan.domain.deployment import Deployment
 from kvplan.domain.interval import Interval
+from kvplan.domain.weight_scheme import NOT_QUANTIZED
 from kvplan.errors import KvplanError
 from kvplan.rules.context import Context
 from kvplan.rules.gguf_models import is_llama_server
@@ -14,8 +15,6 @@ from kvplan.rules.llama_wording import room_on_device
 from kvplan.rules.wording import spelled
 from kvplan.strategies import find_strategy
 from kvplan.units import gib, to_gib
-
-_SIXTEEN_BIT = {"bf16", "fp16", "fp32"}
 
 
 def level_of(need: Interval, limit: Interval) -> str | None:
@@ -65,7 +64,7 @@ def room_for_weights(context: Context) -> str | None:
             if _works(context, deployment._replace(layout=layout, host=host)):
                 return f"{spelled(context, 'tp', tp)}, on {layout.gpus} GPUs"
         tp *= 2
-    if (deployment.settings.weights or deployment.model.dtype) in _SIXTEEN_BIT:
+    if (deployment.settings.weights or deployment.model.dtype) in NOT_QUANTIZED:
         lighter = deployment._replace(settings=deployment.settings._replace(weights="fp8"))
         if _works(context, lighter):
             return spelled(context, "quantization", "fp8")

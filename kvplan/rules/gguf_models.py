@@ -10,11 +10,10 @@ from kvplan.catalog.models import SECTION, SHIPPED
 from kvplan.deployments.names.gguf import DEFAULT_QUANTIZATION, CatalogNames, GgufName, catalog_name, gguf_name
 from kvplan.deployments.names.ollama import ollama_name
 from kvplan.domain.model import Model
-from kvplan.domain.weight_scheme import SCHEMES
+from kvplan.domain.weight_scheme import NOT_QUANTIZED, SCHEMES
 from kvplan.engines.interface import LLAMA_SERVERS
 from kvplan.units import shorten
 
-_SIXTEEN_BIT = {"bf16", "fp16", "fp32"}
 OWN_MIX = (0.82, 1.06)
 """Bytes of a mix of somebody's own, relative to the plain one of its name. Source: files of the Hub, gemma-4-31B QAT
 ``UD-Q4_K_XL`` 16.1 GB where Q4_K_M has 19; ``UD-Q4_K_XL`` of Qwen3-8B 5.1 GB where it has 5.0."""
@@ -61,7 +60,7 @@ def _is_exact(text: str) -> bool:
 def weights_of_name(named: Named, model: Model, engine: str) -> tuple[str | None, str | None]:
     """(weight scheme, question): a name without a quantization leaves 16-bit models open, except for hub names."""
     gguf = named.gguf
-    if gguf is None or (gguf.scheme is None and not gguf.quantization and model.dtype not in _SIXTEEN_BIT):
+    if gguf is None or (gguf.scheme is None and not gguf.quantization and model.dtype not in NOT_QUANTIZED):
         return None, None
     if model.dtype in SCHEMES and SCHEMES[model.dtype].experts_only:
         return None, None  # gpt-oss: files of every name keep the experts in MXFP4, as they were trained

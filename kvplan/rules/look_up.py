@@ -14,6 +14,7 @@ from kvplan.deployments.resolve import DEFAULT_CONTEXT_TOKENS, resolve_on
 from kvplan.deployments.words import AUTO_LENGTHS, Words
 from kvplan.domain.host import Host
 from kvplan.domain.model import Model
+from kvplan.domain.weight_scheme import NOT_QUANTIZED
 from kvplan.errors import CannotJudge, InputError, KvplanError
 from kvplan.rules.context import LENGTHENING, Context, Judged, Problem
 from kvplan.rules.judging import judged_deployment
@@ -31,7 +32,6 @@ _FORMS_WITH_PATHS = ("kvplan", "vllm-config")
 MOST_NODES = 1024
 """Hosts that one replica is judged over."""
 T = TypeVar("T")
-_SIXTEEN_BIT = {"bf16", "fp16", "fp32"}
 
 
 def look_up(found: FoundDeployment, around: Around) -> Context:
@@ -203,7 +203,7 @@ class _LookUp:
             self._stop("KV417", "unknown", "32-bit weights and caches are not modelled for serving", "dtype")
         if self.by_name is not None and not words.weights:
             return self.by_name
-        if words.weights or not quantization or model.dtype not in _SIXTEEN_BIT:
+        if words.weights or not quantization or model.dtype not in NOT_QUANTIZED:
             return words.weights
         scheme = weights_of(quantization)
         if scheme is None:
